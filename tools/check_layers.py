@@ -34,7 +34,7 @@ def layer_links(src, layer):
         return None
     links, taking = [], False
     for word in call.group(1).split():
-        if word in ("LINKS", "EXTERNAL", "ISA", "BATCHED"):
+        if word in ("LINKS", "EXTERNAL", "ISA", "ISA_BATCHED", "REFERENCE"):
             taking = word == "LINKS"
         elif taking:
             links.append(word)

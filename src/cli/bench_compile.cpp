@@ -21,7 +21,7 @@ namespace dyadic::inline v1::cli {
 namespace {
 
 constexpr int64_t kElements = 16 << 20;  // of a run: small chains are repeated
-constexpr int kRuns = 7;
+constexpr int kCompileRuns = 7;
 
 Tensor chain(const Tensor& x, const Tensor& y) {
   const Tensor t = (x * y + x) * 0.5 - y;
@@ -35,7 +35,7 @@ void chain_rows(std::vector<Row>& rows, DType d, int64_t n) {
   const int64_t repeats = std::max<int64_t>(1, kElements / 8 / n);
   const double bytes = double(3 * n * d.itemsize() * repeats);  // what one pass must move
   auto row = [&](const char* how, auto f) {
-    const Time t = time_runs(1, kRuns, [&] {
+    const Time t = time_runs(1, kCompileRuns, [&] {
       for (int64_t i = 0; i < repeats; ++i) f(x, y);
     });
     rows.push_back(ns_row("chain of 7, " + std::to_string(n) + how, d.name(), t, double(repeats), bytes));
@@ -56,8 +56,8 @@ void step_rows(std::vector<Row>& rows) {
     loss.backward();
     optimizer.step();
   };
-  rows.push_back(ns_row("step of an MLP, eager", "f32", time_runs(2, kRuns, step), 1));
-  rows.push_back(ns_row("step of an MLP, compiled", "f32", time_runs(2, kRuns, compile(step)), 1));
+  rows.push_back(ns_row("step of an MLP, eager", "f32", time_runs(2, kCompileRuns, step), 1));
+  rows.push_back(ns_row("step of an MLP, compiled", "f32", time_runs(2, kCompileRuns, compile(step)), 1));
 }
 
 // A step that is overhead alone: eager, with its program, without it. Plain; with clipping and a schedule; in f16 with a
@@ -87,7 +87,7 @@ void tiny_rows(std::vector<Row>& rows, Tiny kind) {
   constexpr int kRepeats = 2000;
   const std::string with = kind == Tiny::clipped ? "clipped, on a schedule, " : kind == Tiny::scaled ? "scaled, " : "";
   auto row = [&](const char* how, auto f) {
-    const Time t = time_runs(1, kRuns, [&] {
+    const Time t = time_runs(1, kCompileRuns, [&] {
       for (int i = 0; i < kRepeats; ++i) f(x, targets);
     });
     rows.push_back(ns_row("step of a tiny MLP, " + with + how, kind == Tiny::scaled ? "f16" : "f32", t, kRepeats));
@@ -122,10 +122,10 @@ void entry_rows(std::vector<Row>& rows) {
   graph::Replay step(record(), *before);
   constexpr int kRepeats = 20'000;
   int64_t fits = 0;
-  const Time t = time_runs(1, kRuns, [&] {
+  const Time t = time_runs(1, kCompileRuns, [&] {
     for (int i = 0; i < kRepeats; ++i) fits += step.fits(entry);
   });
-  DY_ASSERT(fits == kRepeats * (1 + kRuns));
+  DY_ASSERT(fits == kRepeats * (1 + kCompileRuns));
   rows.push_back(ns_row("entry of a step, 150 parameters", "f32", t, kRepeats));
 }
 
@@ -139,13 +139,13 @@ void plan_rows(std::vector<Row>& rows) {
     study::TextSubject subject(setup, corpus, name);
     const study::Recipe& recipe = study::recipe("f32");
     auto plan = [&] { study::plan_training(subject, recipe, setup.plan(), 0, {}); };
-    rows.push_back(ns_row(std::string("planning ") + name, "f32", time_runs(1, kRuns, plan), 1));
+    rows.push_back(ns_row(std::string("planning ") + name, "f32", time_runs(1, kCompileRuns, plan), 1));
     study::Trainer trainer(subject, recipe, setup.plan());
     rows.push_back(ns_row(std::string("step of ") + name, "f32", time_runs(1, 3, [&] { trainer.step(); }), 1));
   }
 }
 
-std::vector<Row> measure() {
+std::vector<Row> measure_compile() {
   std::vector<Row> rows;
   for (const DType d : {f32, bf16})
     for (const int64_t n : {4 << 10, 64 << 10, 1 << 20, 8 << 20}) chain_rows(rows, d, n);
@@ -156,14 +156,14 @@ std::vector<Row> measure() {
   return rows;
 }
 
-Run setup(Options&) {
-  return [](const Common& common) { return bench(common, measure); };
+Run setup_bench_compile(Options&) {
+  return [](const Common& common) { return bench(common, measure_compile); };
 }
 
 }  // namespace
 
 const Command bench_compile_command = {"compile",
                                        "chains of pointwise calls and a training step, eager and compiled; planning a step",
-                                       "dyadic bench compile --json", setup};
+                                       "dyadic bench compile --json", setup_bench_compile};
 
 }  // namespace dyadic::inline v1::cli

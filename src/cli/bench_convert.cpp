@@ -8,7 +8,7 @@
 namespace dyadic::inline v1::cli {
 namespace {
 
-constexpr int64_t kRows = 16384, kCols = 1024, kN = kRows * kCols;
+constexpr int64_t kConvertRows = 16384, kConvertCols = 1024, kConvertN = kConvertRows * kConvertCols;
 
 struct ConvertOptions {
   std::vector<std::string> formats;
@@ -32,7 +32,7 @@ Row beside_copy(std::string name, const Tensor& source, int runs, double bytes, 
   own.median = medians[medians.size() / 2];
   Row row = bytes_row(std::move(name), source.dtype().name(), own, bytes);
   row.peak = Peak::given;
-  row.given = 8.0 * double(kN) / copy.min;
+  row.given = 8.0 * double(kConvertN) / copy.min;
   return row;
 }
 
@@ -43,12 +43,12 @@ std::vector<Row> convert_rows(const ConvertOptions& o) {
     for (DType d : registered_dtypes())
       if (d != f32) dtypes.push_back(d);
   NoGrad guard;
-  const Tensor values = randn({kRows, kCols});
+  const Tensor values = randn({kConvertRows, kConvertCols});
   std::vector<Row> rows;
   for (DType d : dtypes) {
     if (!d.format()->can_encode()) continue;
     const Tensor stored = values.to(d);
-    const double bytes = 4.0 * double(kN) + double(stored.nbytes());
+    const double bytes = 4.0 * double(kConvertN) + double(stored.nbytes());
     Row to = beside_copy("to " + d.name(), values, o.runs, bytes, [&] { return values.to(d); });
     to.dtype = d.name();
     rows.push_back(std::move(to));
@@ -59,7 +59,7 @@ std::vector<Row> convert_rows(const ConvertOptions& o) {
   return rows;
 }
 
-Run setup(Options& options) {
+Run setup_bench_convert(Options& options) {
   auto o = std::make_shared<ConvertOptions>();
   options.value("--format", o->formats, "F ...", "only these formats (default: all)",
                 [](const std::string& text) { DType::parse(text); });
@@ -71,6 +71,6 @@ Run setup(Options& options) {
 
 const Command bench_convert_command = {"convert",
                                        "every format to and from f32, 16 Mi elements; the share is of a plain copy's GB/s",
-                                       "dyadic bench convert --format bf16 q8_0 --json", setup};
+                                       "dyadic bench convert --format bf16 q8_0 --json", setup_bench_convert};
 
 }  // namespace dyadic::inline v1::cli

@@ -129,7 +129,7 @@ int run(const CudaOptions& o, const Common& common) {
   return std::any_of(b.figures().begin(), b.figures().end(), failed) ? kFailed : kDone;
 }
 
-Run setup(Options& options) {
+Run setup_bench_cuda(Options& options) {
   auto o = std::make_shared<CudaOptions>();
   options
       .value("--case", o->cases, "NAME",
@@ -259,6 +259,6 @@ void CudaBench::flops(CudaFigure& f, Milliseconds t, double flops) const {
 
 const Command bench_cuda_command = {
     "cuda", "a device: ops, products, attention, block weights, training, beside what it was seen to do",
-    "dyadic bench cuda --quick --json", setup};
+    "dyadic bench cuda --quick --json", setup_bench_cuda};
 
 }  // namespace dyadic::inline v1::cli

@@ -38,7 +38,7 @@ Row step_row(const study::Preset& p, bool low, int steps) {
                    low ? Peak::flops_bf16 : Peak::flops_f32);
 }
 
-Run setup(Options& options) {
+Run setup_bench_gpt(Options& options) {
   auto o = std::make_shared<GptOptions>();
   options
       .value("--preset", o->presets, "P", "char, baby, gpt2s, nano, nanogpt-cpu; several may follow (default: char)",
@@ -90,6 +90,6 @@ void check_precision(const std::string& text) {
 }
 
 const Command bench_gpt_command = {"gpt", "a GPT's training step: forward, backward, fused AdamW",
-                                   "dyadic bench gpt --preset char baby --precision f32 bf16 --json", setup};
+                                   "dyadic bench gpt --preset char baby --precision f32 bf16 --json", setup_bench_gpt};
 
 }  // namespace dyadic::inline v1::cli

@@ -107,7 +107,7 @@ std::vector<Row> io_rows(const IoOptions& o) {
   return rows;
 }
 
-Run setup(Options& options) {
+Run setup_bench_io(Options& options) {
   auto o = std::make_shared<IoOptions>();
   options
       .value("--size", o->size, "BYTES", "of the file (default: 2G); three times as much is written beside it",
@@ -120,6 +120,6 @@ Run setup(Options& options) {
 }  // namespace
 
 const Command bench_io_command = {"io", "files of tensors: opening, loading, writing; the share is of cp's bytes per second",
-                                  "dyadic bench io --size 2G --json", setup};
+                                  "dyadic bench io --size 2G --json", setup_bench_io};
 
 }  // namespace dyadic::inline v1::cli

@@ -10,12 +10,12 @@
 namespace dyadic::inline v1::cli {
 namespace {
 
-constexpr int64_t kN = 1 << 24, kSide = 4096, kMatrix = 1024;
+constexpr int64_t kOpsN = 1 << 24, kSide = 4096, kMatrix = 1024;
 constexpr const char* kMatmul = "matmul1024";
 
 struct Inputs {
   Tensor a, b, m;  // m: a as a matrix
-  explicit Inputs(DType d) : a(rand({kN}, d.bits() < 32 ? f32 : d).to(d)), b(rand({kN}, d.bits() < 32 ? f32 : d).to(d)) {
+  explicit Inputs(DType d) : a(rand({kOpsN}, d.bits() < 32 ? f32 : d).to(d)), b(rand({kOpsN}, d.bits() < 32 ? f32 : d).to(d)) {
     m = a.view({kSide, kSide});
   }
 };
@@ -42,8 +42,8 @@ constexpr OpCase kFloating[] = {
     {"layernorm4096", 2, [](const Inputs& x) { return layer_norm(x.m, {kSide}); }},
     {"chain4", 3, chain},
     {"sum dim0", 1, [](const Inputs& x) { return sum(x.m, {0}); }},
-    {"rand", 1, [](const Inputs& x) { return rand({kN}, x.a.dtype()); }},
-    {"randn", 1, [](const Inputs& x) { return randn({kN}, x.a.dtype()); }},
+    {"rand", 1, [](const Inputs& x) { return rand({kOpsN}, x.a.dtype()); }},
+    {"randn", 1, [](const Inputs& x) { return randn({kOpsN}, x.a.dtype()); }},
 };
 constexpr OpCase kNarrow[] = {
     {"f32->bf16", 6, [](const Inputs& x) { return x.a.to(bf16); }, f32, bf16},
@@ -73,7 +73,7 @@ void check_case(const std::string& name) {
 
 void add_op(const OpsOptions& o, const OpCase& c, const Inputs& x, DType shown, double bytes, std::vector<Row>& rows) {
   if (o.wanted(c.name))
-    rows.push_back(bytes_row(c.name, shown.name(), time_runs(1, o.runs, [&] { c.run(x); }), bytes * double(kN)));
+    rows.push_back(bytes_row(c.name, shown.name(), time_runs(1, o.runs, [&] { c.run(x); }), bytes * double(kOpsN)));
 }
 
 void add_products(const OpsOptions& o, std::vector<Row>& rows) {
@@ -86,7 +86,7 @@ void add_products(const OpsOptions& o, std::vector<Row>& rows) {
   }
 }
 
-std::vector<Row> measure(const OpsOptions& o) {
+std::vector<Row> measure_ops(const OpsOptions& o) {
   NoGrad guard;
   std::vector<Row> rows;
   for (DType d : {f32, f64}) {
@@ -99,17 +99,17 @@ std::vector<Row> measure(const OpsOptions& o) {
   return rows;
 }
 
-Run setup(Options& options) {
+Run setup_bench_ops(Options& options) {
   auto o = std::make_shared<OpsOptions>();
   options.value("--case", o->cases, "NAME", "only these rows, by name", check_case)
       .value("--runs", o->runs, "N", "times each is run (default: 7)", at_least(1));
-  return [o](const Common& common) { return bench(common, [&] { return measure(*o); }); };
+  return [o](const Common& common) { return bench(common, [&] { return measure_ops(*o); }); };
 }
 
 }  // namespace
 
 const Command bench_ops_command = {
     "ops", "single ops on 16 Mi elements (results are fresh tensors), 1024^3 matrix products (f16 beside f32's peak)",
-    "dyadic bench ops --case add \"transpose copy\" --json", setup};
+    "dyadic bench ops --case add \"transpose copy\" --json", setup_bench_ops};
 
 }  // namespace dyadic::inline v1::cli

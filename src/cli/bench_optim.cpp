@@ -28,7 +28,7 @@ Row optimizer_row(DType state, const OptimOptions& o) {
   return ns_row(name, state == dynamic8 ? "dynamic8" : state.name(), t, double(o.size), bytes);
 }
 
-Run setup(Options& options) {
+Run setup_bench_optim(Options& options) {
   auto o = std::make_shared<OptimOptions>();
   options.value("--size", o->size, "N", "parameters (default: 50 million)", at_least(1))
       .value("--steps", o->steps, "N", "steps to time (default: 7)", at_least(1))
@@ -49,6 +49,6 @@ Run setup(Options& options) {
 }  // namespace
 
 const Command bench_optim_command = {"optim", "ns per parameter of an optimizer's step", "dyadic bench optim --size 10000000",
-                                     setup};
+                                     setup_bench_optim};
 
 }  // namespace dyadic::inline v1::cli

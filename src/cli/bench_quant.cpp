@@ -79,7 +79,7 @@ void add_rows(std::vector<Row>& rows, const QuantOptions& o, DType dtype) {
   rows.push_back(tokens_row("decode", dtype, making, o.tokens, Peak::bytes, work.bytes * double(o.tokens) / making.min));
 }
 
-Run setup(Options& options) {
+Run setup_bench_quant(Options& options) {
   auto o = std::make_shared<QuantOptions>();
   options
       .value("--model", o->model, "MODEL", "a language model (default: random weights in the shapes of a Llama of 1.1 billion)")
@@ -104,6 +104,6 @@ Run setup(Options& options) {
 }  // namespace
 
 const Command bench_quant_command = {"quant", "a language model in each format: prompts, and text token by token",
-                                     "dyadic bench quant --format q8_0 q4_K --layers 22 --json", setup};
+                                     "dyadic bench quant --format q8_0 q4_K --layers 22 --json", setup_bench_quant};
 
 }  // namespace dyadic::inline v1::cli

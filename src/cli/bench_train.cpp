@@ -117,7 +117,7 @@ Row digits_row(bool low, const TrainCases& o) {
   });
 }
 
-Run setup(Options& options) {
+Run setup_bench_train(Options& options) {
   auto o = std::make_shared<TrainCases>();
   options
       .value("--case", o->cases, "C", "char, baby, gpt2s, digits; several may follow (default: all)",
@@ -144,6 +144,6 @@ Run setup(Options& options) {
 }  // namespace
 
 const Command bench_train_command = {"train", "training steps as a run takes them, with the wait for the data loader",
-                                     "dyadic bench train --case char digits --precision f32 --json", setup};
+                                     "dyadic bench train --case char digits --precision f32 --json", setup_bench_train};
 
 }  // namespace dyadic::inline v1::cli

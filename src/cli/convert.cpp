@@ -78,7 +78,7 @@ int convert(const ConvertCommandOptions& o, const Common& common) {
   return kDone;
 }
 
-Run setup(Options& options) {
+Run setup_convert(Options& options) {
   auto o = std::make_shared<ConvertCommandOptions>();
   options
       .required("in", o->in, "IN",
@@ -104,6 +104,6 @@ Run setup(Options& options) {
 extern const Command convert_command;
 const Command convert_command = {"convert", "write a file of tensors as another kind, or in other formats",
                                  "dyadic convert model.safetensors small.safetensors --format q8_0 --map 'lm_head.*=keep'",
-                                 setup};
+                                 setup_convert};
 
 }  // namespace dyadic::inline v1::cli

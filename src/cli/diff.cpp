@@ -17,7 +17,7 @@ struct DiffOptions {
   std::string a, b;
 };
 
-std::string cell(const Json& name) {
+std::string name_of(const Json& name) {
   const std::string quoted = io::quote_name(name.get<std::string>());
   return quoted.substr(1, quoted.size() - 2);
 }
@@ -25,15 +25,15 @@ std::string cell(const Json& name) {
 std::string text_of(const Json& j) {
   std::string out;
   for (const char* what : {"missing", "extra"})
-    for (const Json& name : j[what]) out += fmt::format("{}: {}\n", what, cell(name));
+    for (const Json& name : j[what]) out += fmt::format("{}: {}\n", what, name_of(name));
   for (const Json& r : j["reshaped"])
-    out += fmt::format("reshaped: {}: {} {}\n", cell(r["name"]), dump_json(r["a"]), dump_json(r["b"]));
+    out += fmt::format("reshaped: {}: {} {}\n", name_of(r["name"]), dump_json(r["a"]), dump_json(r["b"]));
   if (!out.empty()) out += "\n";
   Table table({"changed", "A", "B", "elements", "max. difference", "rms"},
               {Align::left, Align::left, Align::left, Align::right, Align::right, Align::right});
   const auto number = [](const Json& v) { return v.is_null() ? std::string("inf") : fmt::format("{:.4g}", v.get<double>()); };
   for (const Json& r : j["changed"])
-    table.row({cell(r["name"]), r["a"], r["b"], dump_json(r["different"]), number(r["max_abs"]), number(r["rmse"])});
+    table.row({name_of(r["name"]), r["a"], r["b"], dump_json(r["different"]), number(r["max_abs"]), number(r["rmse"])});
   if (table.size()) out += table.str() + "\n";
   return out + fmt::format("{} tensors are the same\n", dump_json(j["same"]));
 }
@@ -87,7 +87,7 @@ int diff(const DiffOptions& o, const Common& common) {
   return equal ? kDone : kFailed;
 }
 
-Run setup(Options& options) {
+Run setup_diff(Options& options) {
   auto o = std::make_shared<DiffOptions>();
   options.required("a", o->a, "A", "a file of tensors, an index.json, or a model's folder")
       .required("b", o->b, "B", "another; the exit code is 1 where they differ");
@@ -98,6 +98,6 @@ Run setup(Options& options) {
 
 extern const Command diff_command;
 const Command diff_command = {"diff", "compare two files of tensors, of any kinds: names, shapes, values",
-                              "dyadic diff before.safetensors after.safetensors --json", setup};
+                              "dyadic diff before.safetensors after.safetensors --json", setup_diff};
 
 }  // namespace dyadic::inline v1::cli

@@ -42,7 +42,7 @@ int distill(DistillCommand& c, const Common& common) {
   });
 }
 
-Run setup(Options& options) {
+Run setup_distill(Options& options) {
   auto c = std::make_shared<DistillCommand>();
   declare_tuning(options, c->run);
   options.value("--teacher", c->teacher, "MODEL", "that it learns from, of the same vocabulary")
@@ -71,6 +71,6 @@ extern const Command distill_command;
 const Command distill_command = {"distill", "a language model learns from a larger one",
                                  "dyadic distill models/small --teacher models/large --teacher-format nf4 --data chat.jsonl "
                                  "--cache logits.safetensors --out runs/small",
-                                 setup};
+                                 setup_distill};
 
 }  // namespace dyadic::inline v1::cli

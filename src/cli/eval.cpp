@@ -116,7 +116,7 @@ int eval(const EvalOptions& o, const Common& common) {
   } catch (const Stopped&) { return kInterrupted; }
 }
 
-Run setup(Options& options) {
+Run setup_eval(Options& options) {
   auto o = std::make_shared<EvalOptions>();
   options
       .required("model", o->model, "MODEL", "a language model: its folder (config.json, weights, tokenizer.json) or GGUF file")
@@ -139,6 +139,7 @@ Run setup(Options& options) {
 
 extern const Command eval_command;
 const Command eval_command = {"eval", "perplexity of a language model, its distance from another, or answers to questions",
-                              "dyadic eval models/Qwen3-0.6B --data wiki.txt --format q4_K --base models/Qwen3-0.6B", setup};
+                              "dyadic eval models/Qwen3-0.6B --data wiki.txt --format q4_K --base models/Qwen3-0.6B",
+                              setup_eval};
 
 }  // namespace dyadic::inline v1::cli

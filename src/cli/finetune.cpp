@@ -4,7 +4,7 @@
 namespace dyadic::inline v1::cli {
 namespace {
 
-Run setup(Options& options) {
+Run setup_finetune(Options& options) {
   auto t = std::make_shared<Tuning>();
   declare_tuning(options, *t);
   return [t](const Common& common) {
@@ -20,6 +20,6 @@ extern const Command finetune_command;
 const Command finetune_command = {
     "finetune", "train a language model further: an adapter on weights of any format, or all weights",
     "dyadic finetune models/Qwen3-0.6B --data chat.jsonl --lora rank=16 --base nf4 --epochs 2 --out runs/chat --merge best",
-    setup};
+    setup_finetune};
 
 }  // namespace dyadic::inline v1::cli

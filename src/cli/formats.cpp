@@ -101,7 +101,7 @@ int show(const FormatsOptions& o, const Common& common) {
   return kDone;
 }
 
-Run setup(Options& options) {
+Run setup_formats(Options& options) {
   auto o = std::make_shared<FormatsOptions>();
   options
       .value("format", o->format, "FORMAT", "only this one, such as bf16 or nf4(block=128)",
@@ -147,6 +147,6 @@ double bits_per_weight(const Format& f) {
 
 extern const Command formats_command;
 const Command formats_command = {"formats", "show the number formats tensors can have, and what they make of numbers",
-                                 "dyadic formats bf16 --value 0.1", setup};
+                                 "dyadic formats bf16 --value 0.1", setup_formats};
 
 }  // namespace dyadic::inline v1::cli

@@ -12,16 +12,16 @@
 namespace dyadic::inline v1::cli {
 namespace {
 
-constexpr int64_t kCols = 1024;  // whole blocks of every format
+constexpr int64_t kErrorCols = 1024;  // whole blocks of every format
 
 struct Distribution {
   const char* name;
   Tensor (*draw)(int64_t rows);
 };
 constexpr Distribution kDistributions[] = {
-    {"normal", [](int64_t rows) { return randn({rows, kCols}); }},
-    {"uniform", [](int64_t rows) { return rand({rows, kCols}) * 2.0 - 1.0; }},
-    {"lognormal", [](int64_t rows) { return exp(randn({rows, kCols})); }},
+    {"normal", [](int64_t rows) { return randn({rows, kErrorCols}); }},
+    {"uniform", [](int64_t rows) { return rand({rows, kErrorCols}) * 2.0 - 1.0; }},
+    {"lognormal", [](int64_t rows) { return exp(randn({rows, kErrorCols})); }},
 };
 
 struct Errors {
@@ -54,7 +54,7 @@ int show_errors(DType format, const std::string& distribution, int64_t size, boo
   NoGrad guard;
   const auto* kind = std::find_if(std::begin(kDistributions), std::end(kDistributions),
                                   [&](const Distribution& d) { return distribution == d.name; });
-  const Tensor x = kind->draw((size + kCols - 1) / kCols);
+  const Tensor x = kind->draw((size + kErrorCols - 1) / kErrorCols);
   const double power = sum(square(x.to(f64))).item() / double(x.numel());
   std::vector<Errors> rows;
   for (DType d : format ? std::vector<DType>{format} : registered_dtypes()) {
@@ -82,7 +82,7 @@ int show_errors(DType format, const std::string& distribution, int64_t size, boo
   for (const Errors& e : rows)
     t.row({e.name, fmt::format("{:.2f}", e.bits), fmt::format("{:.4g}", e.mae), fmt::format("{:.4g}", e.mse),
            decibels(e.snr_db), decibels(e.snr_db / e.bits)});
-  print(t.str() + fmt::format("\n{} {} numbers, in rows of {}.\n", x.numel(), distribution, kCols));
+  print(t.str() + fmt::format("\n{} {} numbers, in rows of {}.\n", x.numel(), distribution, kErrorCols));
   return kDone;
 }
 

@@ -27,7 +27,7 @@ int generate(const GenerateCommand& o, const Common& common) {
                                                                 : generate_built_in(o, common);
 }
 
-Run setup(Options& options) {
+Run setup_generate(Options& options) {
   auto o = std::make_shared<GenerateCommand>();
   options
       .value(
@@ -68,6 +68,6 @@ extern const Command generate_command;
 const Command generate_command = {"generate", "write text with a language model, or chat with it",
                                   "dyadic generate models/Qwen3-0.6B -p \"The \" --tokens 200 --temperature 0.8 --top-k 40\n"
                                   "  dyadic generate models/Qwen3-0.6B --chat",
-                                  setup};
+                                  setup_generate};
 
 }  // namespace dyadic::inline v1::cli

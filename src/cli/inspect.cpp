@@ -184,7 +184,7 @@ int inspect(const InspectOptions& o, const Common& common) {
   return kDone;
 }
 
-Run setup(Options& options) {
+Run setup_inspect(Options& options) {
   auto o = std::make_shared<InspectOptions>();
   options.required("path", o->path, "FILE|DIR", "a file of tensors, an index.json, or a model's folder")
       .flag("--tensors", o->tensors, "each tensor's shape, dtype and bytes (in --json always)")
@@ -196,6 +196,6 @@ Run setup(Options& options) {
 
 extern const Command inspect_command;
 const Command inspect_command = {"inspect", "what is in a file of tensors or a model's folder",
-                                 "dyadic inspect model.safetensors --stats", setup};
+                                 "dyadic inspect model.safetensors --stats", setup_inspect};
 
 }  // namespace dyadic::inline v1::cli

@@ -34,7 +34,7 @@ int launch(const LaunchOptions& o) {
   fail("launch: mpirun cannot be started: {}; on Debian it is in openmpi-bin", std::strerror(errno));
 }
 
-Run setup(Options& options) {
+Run setup_launch(Options& options) {
   auto o = std::make_shared<LaunchOptions>();
   options.value("-n,--ranks", o->ranks, "N", "processes (default: 2)", between(1, 4096))
       .value("--hosts", o->hosts, "A,B", "machines they run on, as mpirun's --host has them (default: this one)")
@@ -46,6 +46,6 @@ Run setup(Options& options) {
 
 extern const Command launch_command;
 const Command launch_command = {"launch", "start a program as several processes that train together (by mpirun)",
-                                "dyadic launch -n 4 -- dyadic train --preset baby --recipe bf16", setup};
+                                "dyadic launch -n 4 -- dyadic train --preset baby --recipe bf16", setup_launch};
 
 }  // namespace dyadic::inline v1::cli

@@ -141,12 +141,12 @@ const Json& find(const Json& all, const std::string& asked) {
   fail<UsageError>("ops: unknown name \"{}\"; the nearest are {}", asked, join(names, ", "));
 }
 
-struct OpsOptions {
+struct ListOptions {
   std::string name, html;
   bool all = false;
 };
 
-int show(const OpsOptions& o, const Common& common) {
+int show(const ListOptions& o, const Common& common) {
   DY_CHECK_AS(UsageError, o.name.empty() || o.html.empty(), "ops: --html writes the whole reference; leave {} out", o.name);
   const Json all = reference();
   if (!o.html.empty()) {
@@ -162,8 +162,8 @@ int show(const OpsOptions& o, const Common& common) {
   return kDone;
 }
 
-Run setup(Options& options) {
-  auto o = std::make_shared<OpsOptions>();
+Run setup_ops(Options& options) {
+  auto o = std::make_shared<ListOptions>();
   options.value("name", o->name, "NAME", "only this one: an op, module, optimizer or schedule, such as softmax or Conv2d")
       .flag("--all", o->all, "list the ops that are parts of other ops too")
       .value("--html", o->html, "FILE", "write the reference of everything as one page");
@@ -174,6 +174,6 @@ Run setup(Options& options) {
 
 extern const Command ops_command;
 const Command ops_command = {"ops", "show the ops and modules that there are, and what is known of each", "dyadic ops softmax",
-                             setup};
+                             setup_ops};
 
 }  // namespace dyadic::inline v1::cli

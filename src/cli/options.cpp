@@ -26,7 +26,7 @@ template <class T> T whole_number(const std::string& text) {
               std::numeric_limits<T>::max());
   return value;
 }
-double number(const std::string& text) {
+double parsed_number(const std::string& text) {
   double value{};
   DY_CHECK_AS(ValueError, CLI::detail::lexical_cast(text, value), "{} is not a number", text);
   return value;
@@ -59,7 +59,7 @@ Check at_least(int64_t low) {
 }
 Check between(double low, double high) {
   return [low, high](const std::string& text) {
-    const double x = number(text);
+    const double x = parsed_number(text);
     DY_CHECK_AS(ValueError, x >= low && x <= high, "{} is not between {} and {}", text, low, high);
   };
 }

@@ -158,7 +158,7 @@ int run_plan(Given& g, const Common& common) {
   return p.fits() ? kDone : kFailed;
 }
 
-Run setup(Options& options) {
+Run setup_plan(Options& options) {
   auto g = std::make_shared<Given>(Given{.setup = {}, .options = options});
   g->setup.model.vocab = g->setup.batch = 0;  // not said
   Options& list = g->options;
@@ -200,6 +200,6 @@ Run setup(Options& options) {
 
 extern const Command plan_command;
 const Command plan_command = {"plan", "what training takes, and how it fits into --memory-limit, before anything is allocated",
-                              "dyadic plan --preset gpt2s --batch 8 --memory-limit 4G", setup};
+                              "dyadic plan --preset gpt2s --batch 8 --memory-limit 4G", setup_plan};
 
 }  // namespace dyadic::inline v1::cli

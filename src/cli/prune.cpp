@@ -23,7 +23,7 @@ struct PruneCommand {
 
 const char* yes_or_no(bool v) { return v ? "yes" : "no"; }
 
-int list_methods(const Common& common) {
+int list_pruning_methods(const Common& common) {
   Json all = Json::array();
   Table table({"method", "calibration", "", "source"}, {Align::left, Align::left, Align::left, Align::left});
   for (const prune::Method* m : prune::methods()) {
@@ -85,7 +85,7 @@ int narrow_model(models::CausalLM& model, const PruneCommand& o, quant::Calibrat
 }
 
 int prune_model(const PruneCommand& o, const Common& common) {
-  if (o.list) return list_methods(common);
+  if (o.list) return list_pruning_methods(common);
   if (o.model.empty()) throw UsageError("prune: of which model? Give its folder, or --list for the methods");
   install_interrupt_handler();
   try {
@@ -110,7 +110,7 @@ int prune_model(const PruneCommand& o, const Common& common) {
   } catch (const Stopped&) { return kInterrupted; }
 }
 
-Run setup(Options& options) {
+Run setup_prune(Options& options) {
   auto o = std::make_shared<PruneCommand>();
   options.value("model", o->model, "MODEL", "a language model's folder: config.json, weights, tokenizer.json")
       .value("--method", o->method, "NAME", "magnitude, wanda or sparsegpt (default: magnitude)",
@@ -140,6 +140,6 @@ Run setup(Options& options) {
 extern const Command prune_command;
 const Command prune_command = {
     "prune", "zeros in a language model's weights",
-    "dyadic prune models/Qwen3-0.6B --method sparsegpt --sparsity 2:4 --calibration wiki.txt --out sparse", setup};
+    "dyadic prune models/Qwen3-0.6B --method sparsegpt --sparsity 2:4 --calibration wiki.txt --out sparse", setup_prune};
 
 }  // namespace dyadic::inline v1::cli

@@ -216,7 +216,7 @@ int quantize(const QuantizeCommand& o, const Common& common) {
   } catch (const Stopped&) { return kInterrupted; }
 }
 
-Run setup(Options& options) {
+Run setup_quantize(Options& options) {
   auto o = std::make_shared<QuantizeCommand>();
   const auto is_format = [](const std::string& text) { DType::parse(text); };
   options.value("model", o->model, "MODEL", "a language model's folder: config.json, weights, tokenizer.json")
@@ -252,6 +252,7 @@ Run setup(Options& options) {
 extern const Command quantize_command;
 const Command quantize_command = {
     "quantize", "a language model's weights in fewer bits",
-    "dyadic quantize models/Qwen3-0.6B --method gptq --format \"i4(group=128)\" --calibration wiki.txt --out small", setup};
+    "dyadic quantize models/Qwen3-0.6B --method gptq --format \"i4(group=128)\" --calibration wiki.txt --out small",
+    setup_quantize};
 
 }  // namespace dyadic::inline v1::cli

@@ -119,7 +119,7 @@ void one_of(const std::string& text, const char* a, const char* b) {
   DY_CHECK_AS(ValueError, text == a || text == b, "{} is neither {} nor {}", text, a, b);
 }
 
-Run setup(Options& o) {
+Run setup_study(Options& o) {
   auto g = std::make_shared<Given>();
   study::StudyRequest& q = g->request;
   o.value(
@@ -165,7 +165,7 @@ const Command study_command = {
     "study",
     "train a model in every precision, quantize it, or a model that is there, and show what each costs",
     "dyadic study --data notes/ --preset char --steps 1000 --out my-study",
-    setup,
+    setup_study,
     {},
     true};
 

@@ -328,7 +328,7 @@ int train(TrainOptions& o, Options& options, const std::string& config, const Co
   return Training(o).run(common);
 }
 
-Run setup(Options& options) {
+Run setup_train(Options& options) {
   struct Given {
     TrainOptions o;
     std::string config;
@@ -385,7 +385,7 @@ extern const Command train_command;
 const Command train_command = {"train",
                                "train one model under one recipe",
                                "dyadic train --preset nanogpt-cpu --recipe bf16 --data notes/ --steps 2000 --out runs/notes",
-                               setup,
+                               setup_train,
                                {},
                                true};
 

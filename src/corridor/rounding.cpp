@@ -12,12 +12,12 @@
 namespace dyadic::inline v1 {
 namespace {
 
-struct Counts {
+struct RoundingCounts {
   std::mutex mutex;
   std::map<std::tuple<std::string, std::string, std::string>, RoundingCount> rows;
 };
-Counts& all_counts() {
-  static Counts* t = new Counts;
+RoundingCounts& all_rounding_counts() {
+  static RoundingCounts* t = new RoundingCounts;
   return *t;
 }
 
@@ -75,7 +75,7 @@ void count(const char* op, const Tensor& result, const Tensor& shadow, bool fres
     add.squared += y * y;
     add.squared_difference += off * off;
   }
-  Counts& t = all_counts();
+  RoundingCounts& t = all_rounding_counts();
   std::lock_guard lock(t.mutex);
   const char* module = module_path(t_module);
   RoundingCount& row = t.rows[{op, module, result.dtype().name()}];
@@ -153,7 +153,7 @@ static void compare_with_shadow(const Call& c) {
 RoundingCounting::RoundingCounting() : before_(t_modes) { t_modes |= kRounding; }
 RoundingCounting::~RoundingCounting() { t_modes = (t_modes & ~uint32_t(kRounding)) | (before_ & kRounding); }
 std::vector<RoundingCount> RoundingCounting::counts() {
-  Counts& t = all_counts();
+  RoundingCounts& t = all_rounding_counts();
   std::lock_guard lock(t.mutex);
   std::vector<RoundingCount> out;
   for (auto& [key, row] : t.rows) out.push_back(row);
@@ -172,8 +172,8 @@ std::string RoundingCounting::table(bool all) {
   return t.str();
 }
 void RoundingCounting::clear() {
-  std::lock_guard lock(all_counts().mutex);
-  all_counts().rows.clear();
+  std::lock_guard lock(all_rounding_counts().mutex);
+  all_rounding_counts().rows.clear();
 }
 
 }  // namespace dyadic::inline v1

@@ -14,11 +14,7 @@
 #include "tensor/resize.h"
 
 namespace dyadic::inline v1::distributed {
-namespace {
-
-constexpr int64_t kAlign = 64;  // bytes, as memory of one's own begins
-
-}  // namespace
+namespace {}  // namespace
 
 // The one with the least; what is trained has a gradient and states beside it.
 int Sharing::owner_of(const Tensor& p) {

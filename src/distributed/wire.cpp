@@ -9,8 +9,6 @@
 namespace dyadic::inline v1::distributed {
 namespace {
 
-constexpr int64_t kAlign = 64;  // bytes, as memory of one's own begins
-
 bool fits(DType d, int64_t numel) { return !d.is_scaled() || (numel && numel % d.format()->row_step() == 0); }
 
 }  // namespace

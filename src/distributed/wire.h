@@ -8,6 +8,8 @@
 
 namespace dyadic::inline v1::distributed {
 
+inline constexpr int64_t kAlign = 64;  // bytes, as memory of one's own begins
+
 class Wire {
   struct Segment {
     int64_t at, numel;  // in the flat tensor

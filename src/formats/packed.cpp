@@ -8,7 +8,7 @@
 namespace dyadic::inline v1 {
 namespace {
 
-constexpr int64_t kTile = 1024;  // whole bytes of codes of any width
+constexpr int64_t kPackedTile = 1024;  // whole bytes of codes of any width
 
 }  // namespace
 
@@ -25,9 +25,9 @@ PlaneList planes_of(const Format& f, Geometry g) {
 void decode_elements(const Format& f, const void* storage, Geometry g, int64_t begin, int64_t end, void* out) {
   if (f.is_scaled()) return f.def->decode_range(f, storage, g, begin, end, static_cast<float*>(out));
   const auto* packed = static_cast<const uint8_t*>(storage);
-  uint8_t codes[kTile + kCodeRoom];
-  for (int64_t i = begin; i < end; i += kTile) {
-    const int64_t n = std::min(kTile, end - i);
+  uint8_t codes[kPackedTile + kCodeRoom];
+  for (int64_t i = begin; i < end; i += kPackedTile) {
+    const int64_t n = std::min(kPackedTile, end - i);
     packed_kernel().unpack(f.def->bits, packed, i, n, codes);
     f.def->decode(codes, static_cast<char*>(out) + (i - begin) * compute_size(f.compute()), n);
   }
@@ -35,10 +35,10 @@ void decode_elements(const Format& f, const void* storage, Geometry g, int64_t b
 
 void encode_packed(const Format& from, const void* in, const Format& to, void* storage, int64_t numel, const Round& round) {
   const int bits = to.def->bits;
-  parallel_for((numel + kTile - 1) / kTile, 16, [&](int64_t first, int64_t last) {
-    uint8_t codes[kTile];
-    for (int64_t i = first * kTile; i < std::min(numel, last * kTile); i += kTile) {
-      const int64_t n = std::min(kTile, numel - i);
+  parallel_for((numel + kPackedTile - 1) / kTile, 16, [&](int64_t first, int64_t last) {
+    uint8_t codes[kPackedTile];
+    for (int64_t i = first * kPackedTile; i < std::min(numel, last * kTile); i += kTile) {
+      const int64_t n = std::min(kPackedTile, numel - i);
       Round tile = round;
       tile.index += uint64_t(i);
       convert(from, static_cast<const char*>(in) + i * from.itemsize(), to, codes, n, tile);

@@ -9,7 +9,7 @@
 namespace dyadic::inline v1 {
 namespace {
 
-constexpr int64_t kTile = 512;
+constexpr int64_t kSaturateTile = 512;
 
 // The largest and smallest number of an integer dtype; of all of them, u64's and i64's.
 __extension__ typedef __int128 Whole;
@@ -30,9 +30,9 @@ Whole clamp_real(double x, Range r) {
 void to_integers(const Format& from, const void* source, const Format& to, void* target, int64_t n) {
   const Range r = range_of(*to.def);
   const bool unsigned_source = from.compute() == Compute::u64;
-  int64_t bits[kTile];  // of the clamped value: those of a u64 where it is one
+  int64_t bits[kSaturateTile];  // of the clamped value: those of a u64 where it is one
   if (real_of(from.compute()) == Compute::f32 || real_of(from.compute()) == Compute::f64) {
-    double x[kTile];
+    double x[kSaturateTile];
     convert(from, source, detail::f64, x, n);
     for (int64_t i = 0; i < n; ++i) bits[i] = int64_t(clamp_real(x[i], r));
   } else {
@@ -49,7 +49,7 @@ template <class T> void clamp_all(T* x, int64_t n, double max) {
   for (int64_t i = 0; i < n; ++i) x[i] = x[i] > high ? high : T(0) > x[i] && x[i] < T(-high) ? T(-high) : x[i];
 }
 void to_floats(const Format& from, const void* source, const Format& to, void* target, int64_t n, const Round& round) {
-  alignas(64) char tile[2 * kTile * 8];
+  alignas(64) char tile[2 * kSaturateTile * 8];
   const Format& wide = compute_format(from.compute());
   convert(from, source, wide, tile, n);
   const double max = to.def->max;
@@ -80,7 +80,7 @@ const Format& part_of(const Format& f) { return compute_format(real_of(f.compute
 void saturate_tile(const Format& from, const void* source, const Format& to, void* target, int64_t n, const Round& round) {
   const bool pairs = is_complex(from.compute()), to_pairs = is_complex(to.compute());
   if (pairs && to_pairs) return to_floats(part_of(from), source, part_of(to), target, 2 * n, round);
-  alignas(64) char real[kTile * 8];
+  alignas(64) char real[kSaturateTile * 8];
   if (pairs) {
     convert(from, source, part_of(from), real, n);
     return saturate_tile(part_of(from), real, to, target, n, round);
@@ -97,8 +97,8 @@ void saturate_tile(const Format& from, const void* source, const Format& to, voi
 void convert_saturated(const Format& from, const void* source, const Format& to, void* target, int64_t n, const Round& round) {
   Round tile = round;
   tile.overflow = Overflow::standard;
-  for (int64_t i = 0; i < n; i += kTile) {
-    const int64_t m = std::min(kTile, n - i);
+  for (int64_t i = 0; i < n; i += kSaturateTile) {
+    const int64_t m = std::min(kSaturateTile, n - i);
     const void* in = static_cast<const char*>(source) + i * from.itemsize();
     void* out = static_cast<char*>(target) + i * to.itemsize();
     tile.index = round.index + uint64_t(i);

@@ -10,7 +10,7 @@
 namespace dyadic::inline v1::io {
 namespace {
 
-constexpr int64_t kPiece = 1 << 18;
+constexpr int64_t kComparedPiece = 1 << 18;
 
 // Flat, and of a dtype whose elements have addresses.
 Tensor flat(const Tensor& t) {
@@ -19,7 +19,7 @@ Tensor flat(const Tensor& t) {
   return x.contiguous().view({-1});
 }
 Tensor piece(const Tensor& flat, int64_t begin) {
-  return slice(flat, 0, begin, std::min(begin + kPiece, flat.numel())).to(f64).contiguous();
+  return slice(flat, 0, begin, std::min(begin + kComparedPiece, flat.numel())).to(f64).contiguous();
 }
 
 }  // namespace
@@ -31,7 +31,7 @@ Difference compare(const Tensor& a, const Tensor& b) {
   DY_CHECK_AS(ValueError, x.numel() == y.numel(), "compare: complex with real numbers: {} and {}", describe(a), describe(b));
   Difference d;
   double squares = 0;
-  for (int64_t begin = 0; begin < x.numel(); begin += kPiece) {
+  for (int64_t begin = 0; begin < x.numel(); begin += kComparedPiece) {
     const Tensor p = piece(x, begin), q = piece(y, begin);
     const double *u = p.data<double>(), *v = q.data<double>();
     double sum = 0;
@@ -58,7 +58,7 @@ Statistics statistics(const Tensor& t) {
   double low = INFINITY, high = -INFINITY, sum = 0;
   int64_t n = 0;
   const auto each = [&](auto&& f) {
-    for (int64_t begin = 0; begin < x.numel(); begin += kPiece) {
+    for (int64_t begin = 0; begin < x.numel(); begin += kComparedPiece) {
       const Tensor p = piece(x, begin);
       const double* v = p.data<double>();
       for (int64_t i = 0; i < p.numel(); ++i) f(v[i]);

@@ -14,7 +14,7 @@ namespace dyadic::inline v1::io {
 namespace {
 
 constexpr char kWho[] = "save_gguf", kSplit[] = "split.";
-constexpr size_t kMaxTensorName = 63, kMaxTensorDims = 4, kMaxParts = 65535;  // what llama.cpp reads
+constexpr size_t kMaxTensorName = 63, kMaxTensorDims = 4, kMaxPartsRead = 65535;  // what llama.cpp reads
 
 class Bytes {
  public:
@@ -82,7 +82,7 @@ const char* remedy(DType d) {
   return d == u8 ? "convert it with .to(i16)" : d == u16 ? "convert it with .to(i32)" : "convert it with .to(i64)";
 }
 
-struct Entry {
+struct WrittenEntry {
   const TensorInfo* info;
   const GgmlType* type;
   uint64_t bytes, offset = 0;
@@ -93,7 +93,7 @@ class Writer {
   const std::string& path_;
   const GgufMetadata& metadata_;
   uint64_t alignment_ = kGgufAlignment;
-  std::vector<std::vector<Entry>> parts_;
+  std::vector<std::vector<WrittenEntry>> parts_;
   int64_t tensors_ = 0;
   FunctionRef<Tensor(size_t)> get_;
 
@@ -113,7 +113,7 @@ class Writer {
     uint64_t size = 0;
     for (const TensorInfo& t : tensors) {
       if (!names.insert(t.name).second) refuse(t.name, "the name is there twice; rename one");
-      Entry e = entry(t);
+      WrittenEntry e = entry(t);
       const uint64_t padded = (e.bytes + alignment_ - 1) / alignment_ * alignment_;
       if (most && size + padded > most && !parts_.back().empty()) {
         parts_.emplace_back();
@@ -124,8 +124,8 @@ class Writer {
       size += padded;
       parts_.back().push_back(e);
     }
-    DY_CHECK_AS(ValueError, parts_.size() <= kMaxParts, "{}: {} parts; readers take {}: max_bytes is {}", kWho, parts_.size(),
-                kMaxParts, most);
+    DY_CHECK_AS(ValueError, parts_.size() <= kMaxPartsRead, "{}: {} parts; readers take {}: max_bytes is {}", kWho,
+                parts_.size(), kMaxPartsRead, most);
   }
 
   std::string write() {
@@ -161,7 +161,7 @@ class Writer {
     }
   }
 
-  Entry entry(const TensorInfo& t) const {
+  WrittenEntry entry(const TensorInfo& t) const {
     if (t.name.empty() || t.name.size() > kMaxTensorName)
       refuse(t.name, "a name of {} bytes; llama.cpp reads 1 to {}: rename it", t.name.size(), kMaxTensorName);
     if (!t.dtype) refuse(t.name, "no dtype here holds its {}; leave it out", t.stored.empty() ? "elements" : t.stored);
@@ -196,7 +196,7 @@ class Writer {
     b.number(uint64_t(parts_[part].size()));
     b.number(count);
     b.out += keys.out;
-    for (const Entry& e : parts_[part]) {
+    for (const WrittenEntry& e : parts_[part]) {
       b.text(e.info->name);
       b.number(uint32_t(e.info->shape.size()));
       for (auto d = e.info->shape.rbegin(); d != e.info->shape.rend(); ++d) b.number(uint64_t(*d));
@@ -211,7 +211,7 @@ class Writer {
     const std::string head = header(part);
     file.write(head.data(), head.size());
     const std::string zeros(size_t(std::min<uint64_t>(alignment_, 4096)), '\0');
-    for (const Entry& e : parts_[part]) {
+    for (const WrittenEntry& e : parts_[part]) {
       data(file, e);
       for (uint64_t gap = (alignment_ - e.bytes % alignment_) % alignment_; gap > 0;) {
         const uint64_t n = std::min<uint64_t>(gap, zeros.size());
@@ -221,7 +221,7 @@ class Writer {
     }
   }
 
-  void data(AtomicFile& file, const Entry& e) const {
+  void data(AtomicFile& file, const WrittenEntry& e) const {
     const TensorInfo& s = *e.info;
     const Tensor t = get_(e.number).to(cpu);
     if (!t.defined() || t.dtype() != s.dtype || t.sizes() != IntList(s.shape))

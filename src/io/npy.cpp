@@ -10,20 +10,19 @@
 namespace dyadic::inline v1::io {
 namespace {
 
-constexpr std::string_view kMagic = "\x93NUMPY";
-constexpr int64_t kMaxHeader = 1 << 16;
+constexpr int64_t kMaxNpyHeader = 1 << 16;
 
 constexpr std::pair<std::string_view, DType> kTypes[] = {
     {"<f8", f64}, {"<f4", f32}, {"<f2", f16}, {"<i8", i64}, {"<i4", i32},     {"<i2", i16}, {"|i1", i8},
     {"|u1", u8},  {"<u2", u16}, {"<u4", u32}, {"<u8", u64}, {"|b1", boolean}, {"<c8", c64}, {"<c16", c128}};
 
 // A literal of Python: a dict with three known keys.
-class Parser {
+class NpyParser {
   const std::string& path_;
   std::string_view rest_;
 
  public:
-  Parser(const std::string& path, std::string_view text) : path_(path), rest_(text) {}
+  NpyParser(const std::string& path, std::string_view text) : path_(path), rest_(text) {}
 
   void read(NpyHeader& h) {
     std::array<bool, 3> seen{};
@@ -123,17 +122,17 @@ void swap_bytes(void* data, int64_t n, DType dtype) {
 
 NpyHeader parse_npy_header(const std::string& path, std::string_view bytes) {
   const auto* p = reinterpret_cast<const unsigned char*>(bytes.data());
-  DY_CHECK_AS(ValueError, bytes.size() >= 12 && bytes.starts_with(kMagic), "{}: not a .npy file: it does not begin as one",
+  DY_CHECK_AS(ValueError, bytes.size() >= 12 && bytes.starts_with(kNpyMagic), "{}: not a .npy file: it does not begin as one",
               path);
   const int version = p[6];
   DY_CHECK_AS(ValueError, version >= 1 && version <= 3, "{}: a .npy file of version {}; 1 to 3 are known", path, version);
   const int64_t begin = version == 1 ? 10 : 12;
   const int64_t length = version == 1 ? p[8] | p[9] << 8 : p[8] | p[9] << 8 | p[10] << 16 | int64_t(p[11]) << 24;
-  DY_CHECK_AS(ValueError, length <= kMaxHeader && begin + length <= int64_t(bytes.size()),
+  DY_CHECK_AS(ValueError, length <= kMaxNpyHeader && begin + length <= int64_t(bytes.size()),
               "{}: not a .npy file: its header of {} bytes is cut or too long", path, length);
   NpyHeader h;
   h.size = begin + length;
-  Parser(path, bytes.substr(size_t(begin), size_t(length))).read(h);
+  NpyParser(path, bytes.substr(size_t(begin), size_t(length))).read(h);
   return h;
 }
 
@@ -147,7 +146,7 @@ std::string npy_header(DType dtype, IntList shape) {
   const size_t length = (10 + text.size() + 1 + 63) / 64 * 64 - 10;
   text.resize(length - 1, ' ');
   text += '\n';
-  std::string out(kMagic);
+  std::string out(kNpyMagic);
   out += {'\x01', '\x00', char(length & 255), char(length >> 8)};
   return out + text;
 }

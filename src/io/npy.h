@@ -8,6 +8,8 @@
 
 namespace dyadic::inline v1::io {
 
+inline constexpr std::string_view kNpyMagic = "\x93NUMPY";  // what a file begins with
+
 struct NpyHeader {
   DType dtype;
   bool fortran_order = false;

@@ -16,7 +16,7 @@ namespace dyadic::inline v1::io {
 namespace {
 
 constexpr size_t kMostHeader = (1 << 16) + 12;
-constexpr std::string_view kSuffix = ".npy", kMagic = "\x93NUMPY";
+constexpr std::string_view kSuffix = ".npy";
 
 struct Array {
   NpyHeader header;
@@ -132,7 +132,7 @@ std::string_view bytes_of(const Tensor& dense) {
 }  // namespace
 
 extern const FileKind npy_files = {
-    "npy", [](const MappedFile& f) { return f.bytes().starts_with(kMagic); },
+    "npy", [](const MappedFile& f) { return f.bytes().starts_with(kNpyMagic); },
     [](std::shared_ptr<const MappedFile> f) -> std::shared_ptr<TensorFile> { return std::make_shared<NpyFile>(f); }};
 extern const FileKind npz_files = {"npz", is_npz, [](std::shared_ptr<const MappedFile> f) -> std::shared_ptr<TensorFile> {
                                      return std::make_shared<NpzFile>(f);

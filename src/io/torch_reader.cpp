@@ -16,7 +16,8 @@ namespace {
 using Kind = Value::Kind;
 constexpr std::string_view kPickle = "/data.pkl";
 // The number that the older form begins with, as protocols from 2 on and the earlier ones write it.
-constexpr std::string_view kMagic = "\x8a\x0al\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19", kMagicText = "L119547037146038801333356L";
+constexpr std::string_view kTorchMagic = "\x8a\x0al\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19",
+                           kTorchMagicText = "L119547037146038801333356L";
 
 // The one pickle of a zip; null: it is none of torch.save.
 const ZipEntry* pickle_of(const ZipFile& zip) {
@@ -36,7 +37,7 @@ bool TorchReader::is_zip(const MappedFile& file) {
 }
 bool TorchReader::is_older(const MappedFile& file) {
   const std::string_view begin = file.bytes().substr(0, 48);
-  return begin.find(kMagic) != begin.npos || begin.find(kMagicText) != begin.npos;
+  return begin.find(kTorchMagic) != begin.npos || begin.find(kTorchMagicText) != begin.npos;
 }
 
 TorchReader::TorchReader(std::shared_ptr<const MappedFile> file) : file_(std::move(file)) {

@@ -11,6 +11,8 @@
 
 namespace dyadic::inline v1::io {
 
+inline constexpr uint64_t kZipLocal = 30;  // bytes of a header before its name
+
 struct ZipEntry {
   std::string name;
   uint16_t method = 0;  // 0 stored, 8 deflated

@@ -10,7 +10,7 @@
 namespace dyadic::inline v1::io {
 namespace {
 
-constexpr uint64_t kEnd = 22, kEntry = 46, kLocal = 30, kWideEnd = 56, kLocator = 20;
+constexpr uint64_t kEnd = 22, kEntry = 46, kWideEnd = 56, kLocator = 20;
 constexpr uint64_t kMostRatio = 1032;  // of deflate: 258 bytes from two bits
 
 uint64_t number(std::string_view bytes, uint64_t at, int width) {
@@ -125,9 +125,9 @@ void ZipFile::read_directory() {
     if (number(all, at + 8, 2) & 1) bad(path_, "entry {} is encrypted", shown);
     if (e.method != 0 && e.method != 8)
       bad(path_, "entry {} is compressed by method {}; stored and deflated ones are read", shown, e.method);
-    if (header > bytes_.size() || bytes_.size() - header < kLocal || !signature(bytes_, header, "\x03\x04"))
+    if (header > bytes_.size() || bytes_.size() - header < kZipLocal || !signature(bytes_, header, "\x03\x04"))
       bad(path_, "entry {}: its header is not at byte {}", shown, header);
-    e.begin = header + kLocal + number(bytes_, header + 26, 2) + number(bytes_, header + 28, 2);
+    e.begin = header + kZipLocal + number(bytes_, header + 26, 2) + number(bytes_, header + 28, 2);
     if (e.begin > bytes_.size() || e.packed > bytes_.size() - e.begin)
       bad(path_, "entry {}: it has {} bytes from byte {} on, the file has {}", shown, e.packed, e.begin, bytes_.size());
     if (e.method == 0 ? e.size != e.packed : e.size / kMostRatio > e.packed)

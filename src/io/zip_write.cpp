@@ -9,7 +9,7 @@
 namespace dyadic::inline v1::io {
 namespace {
 
-constexpr uint64_t kAlignment = 64, kLocal = 30;
+constexpr uint64_t kAlignment = 64;
 
 class Bytes {
   std::string out_;
@@ -62,7 +62,7 @@ void ZipWriter::add(const std::string& name, std::initializer_list<std::string_v
   const bool wide = e.size >= wide_from_ - wide_from_ / 16;  // deflate makes some contents longer
   uint64_t padding = 0;
   if (!deflated)
-    if (const uint64_t over = (at_ + kLocal + name.size() + (wide ? 20 : 0)) % kAlignment) padding = kAlignment - over;
+    if (const uint64_t over = (at_ + kZipLocal + name.size() + (wide ? 20 : 0)) % kAlignment) padding = kAlignment - over;
   if (padding && padding < 4) padding += kAlignment;
   const uint64_t header = at_;
   if (!deflated) e.packed = e.size;

@@ -20,7 +20,7 @@ constexpr int64_t kPartDepth = 512, kShallowPart = 192, kMaxParts = 64;
 constexpr int64_t kMaxPart = 1 << 20;  // elements of all partial sums: 4 MiB of workspace
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-int64_t round_up(int64_t a, int64_t to) { return ceil_div(a, to) * to; }
+int64_t up_to_multiple(int64_t a, int64_t to) { return ceil_div(a, to) * to; }
 
 const GemmFunctions* functions_of(const GemmCall& call) {
   const GemmKernel& table = gemm_kernel();
@@ -62,7 +62,7 @@ void cut_few(GemmPlan& plan) {
   const int64_t work = plan.n * plan.k * plan.batch;  // elements of b: memory is the limit
   plan.tm = plan.m;
   const int64_t tiles = work * plan.m <= kSerialWork ? 1 : std::clamp<int64_t>(plan.n * plan.k >> 16, 4, 32);
-  plan.tn = std::min(plan.n, round_up(ceil_div(plan.n, tiles), 64));
+  plan.tn = std::min(plan.n, up_to_multiple(ceil_div(plan.n, tiles), 64));
 }
 
 // Packing b in a step of its own, before all tiles: the second meeting of the threads has to be worth it.
@@ -115,8 +115,8 @@ void cut_blocks(GemmPlan& plan) {
     const int64_t most = std::max<int64_t>((128 << 10) / plan.k / 16 * 16, 16);
     tiles_n = std::max(tiles_n, ceil_div(plan.n, most));
   }
-  plan.tm = std::min(plan.m, round_up(ceil_div(plan.m, tiles_m), rows));
-  plan.tn = std::min(plan.n, round_up(ceil_div(plan.n, tiles_n), cols));
+  plan.tm = std::min(plan.m, up_to_multiple(ceil_div(plan.m, tiles_m), rows));
+  plan.tn = std::min(plan.n, up_to_multiple(ceil_div(plan.n, tiles_n), cols));
 }
 
 // A long k under a small c: parts of k become the tiles, whose sums are added in a fixed tree. Each element of a and b is
@@ -135,7 +135,7 @@ void cut_depth(GemmPlan& plan) {
   const int64_t depth = plan.k >= 4 * kPartDepth ? kPartDepth : kShallowPart;
   const int64_t most = std::clamp<int64_t>(kMaxPart / size, 4, kMaxParts);
   const int64_t parts = std::clamp<int64_t>(plan.k / std::max(depth, kSerialWork / 2 / size), 2, most);
-  plan.tk = round_up(ceil_div(plan.k, parts), 64);
+  plan.tk = up_to_multiple(ceil_div(plan.k, parts), 64);
   plan.parts = ceil_div(plan.k, plan.tk);
 }
 
@@ -162,9 +162,10 @@ void count_bytes(GemmPlan& plan, const GemmCall& call) {
     case GemmPath::tiny:
       break;
   }
-  plan.slot_bytes = size_t(round_up(int64_t(plan.slot_bytes), 128));
-  plan.packed_bytes = size_t(round_up(int64_t(plan.packed_bytes), 128));
-  if (plan.parts > 1) plan.part_bytes = size_t(round_up(plan.batch * plan.parts * plan.m * plan.n * plan.compute_bytes, 128));
+  plan.slot_bytes = size_t(up_to_multiple(int64_t(plan.slot_bytes), 128));
+  plan.packed_bytes = size_t(up_to_multiple(int64_t(plan.packed_bytes), 128));
+  if (plan.parts > 1)
+    plan.part_bytes = size_t(up_to_multiple(plan.batch * plan.parts * plan.m * plan.n * plan.compute_bytes, 128));
   plan.workspace = size_t(plan.threads) * plan.slot_bytes + plan.packed_bytes + plan.part_bytes + plan.bias_bytes;
   if (plan.workspace) plan.workspace += kGemmAlign;
 }
@@ -224,7 +225,7 @@ void describe(GemmPlan& plan, const BatchedGemm& batched) {
                 .bias_col = 1,
                 .accumulate = call.accumulate};
   if (call.bias_dtype && call.bias_dtype.itemsize() != plan.compute_bytes)
-    plan.bias_bytes = size_t(round_up(call.n * plan.compute_bytes, 128));
+    plan.bias_bytes = size_t(up_to_multiple(call.n * plan.compute_bytes, 128));
 }
 
 }  // namespace

@@ -80,7 +80,7 @@ void run_bits(const PointwisePlan& p, char* const* base) {
 }
 
 // How the tiles of one call are read, computed and written.
-struct Run {
+struct PointwiseRun {
   const PointwisePlan& p;
   const Space& s;
   char* const* const base;
@@ -98,7 +98,7 @@ struct Run {
   Layout layouts[kMaxOperands + 1];
   alignas(64) char constants[kMaxOperands][kTileBytes];  // the single elements, which all tiles share
 
-  Run(const PointwisePlan& plan, char* const* bases)
+  PointwiseRun(const PointwisePlan& plan, char* const* bases)
       : p(plan),
         s(plan.space),
         base(bases),
@@ -244,8 +244,8 @@ void PointwisePlan::run(const void* const* in, void* out) const {
   base[inputs] = static_cast<char*>(out);
   if (small) return run_small(*this, base, out);
   if (bits && space.alike()) return run_bits(*this, base);
-  const Run run(*this, base);
-  for_tiles<Run::Buffers>(space, run.cut, base, run.stream, run);
+  const PointwiseRun run(*this, base);
+  for_tiles<PointwiseRun::Buffers>(space, run.cut, base, run.stream, run);
 }
 
 void copy_elements(const Form& dst, void* to_data, const Form& src, const void* from_data, const Round& round) {

@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "dyadic/checkpoint.h"
+#include "models/parts.h"
 #include "tensor/impl.h"
 
 namespace dyadic::inline v1::models {
@@ -12,17 +13,6 @@ namespace {
 nn::Layer rms_norm_layer(const LlamaConfig& c, nn::Options options) {
   const Arg args[] = {IntList{&c.width, 1}, c.eps};
   return nn::Layer(nn::layer_def("RMSNorm"), args, options);
-}
-
-// [B, T, heads * D] -> [B, heads, T, D]
-Tensor split_heads(const Tensor& x, int64_t heads) {
-  return x.view({x.size(0), x.size(1), heads, x.size(2) / heads}).transpose(1, 2);
-}
-
-// Each head `times` in a row.
-Tensor repeat_heads(const Tensor& x, int64_t times) {
-  const int64_t B = x.size(0), H = x.size(1), T = x.size(2), D = x.size(3);
-  return times == 1 ? x : unsqueeze(x, 2).expand({B, H, times, T, D}).reshape({B, H * times, T, D});
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-class Rows : public Streamer {
+class TextRows : public Streamer {
   const TextOptions& o_;
   std::vector<int64_t> ends_;
   Clock::time_point first_, last_;
@@ -27,7 +27,7 @@ class Rows : public Streamer {
   std::vector<RowText> texts_;
 
  public:
-  Rows(size_t n, const Tokenizer& t, const TextOptions& o, std::vector<int64_t> ends)
+  TextRows(size_t n, const Tokenizer& t, const TextOptions& o, std::vector<int64_t> ends)
       : o_(o), ends_(std::move(ends)), made_(n), texts_(n, RowText(t, o.generate.stop_strings)) {}
   bool put(std::span<const int64_t> tokens) override {
     last_ = Clock::now();
@@ -88,7 +88,7 @@ std::vector<GeneratedText> generate_text(CausalLM& m, const Tokenizer& tokenizer
   }
   const std::vector<int64_t> shape{int64_t(prompts.size()), int64_t(longest)};
   if (std::ranges::find(mask, 0) != mask.end()) o.attention_mask = from_data(mask.data(), shape, i64);
-  Rows rows(prompts.size(), tokenizer, options, *o.eos_token_id);
+  TextRows rows(prompts.size(), tokenizer, options, *o.eos_token_id);
   o.streamer = &rows, o.tokenizer = &tokenizer;
   check(o);
   o.stop_strings.clear();  // the rows find them

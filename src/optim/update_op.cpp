@@ -15,7 +15,7 @@ namespace {
 enum Argument { kParam, kGrad, kNumbers, kRest, kStates, kRule, kSeed, kStream, kStochastic, kArguments };
 constexpr int kHead = 3;  // of the numbers: grad_scale, coupled, decoupled; the constants follow
 
-struct Params {
+struct UpdateParams {
   const Format *param, *grad, *rest;
   StateArray states[kMaxStates];
   int64_t n;
@@ -28,7 +28,7 @@ struct Params {
 const Rule* all_rules() { return &rule_table().sgd; }
 static_assert(sizeof(RuleTable) % sizeof(Rule) == 0);
 
-RuleStep step_of(const Params& p, const double* numbers) {
+RuleStep step_of(const UpdateParams& p, const double* numbers) {
   RuleStep s;
   s.grad_scale = numbers[0], s.coupled = numbers[1], s.decoupled = numbers[2];
   std::copy_n(numbers + kHead, p.constants, s.constants);
@@ -41,7 +41,7 @@ void give(const RuleResult& r, void* out) {
   values[2] = r.param_squares, values[3] = r.step_squares;
 }
 
-void run_rule(const Params& p, const Pointers& at) {
+void run_rule(const UpdateParams& p, const Pointers& at) {
   RuleArrays a;
   a.param = {at.in[kParam], p.param};
   a.grad = {at.in[kGrad], p.grad};
@@ -57,7 +57,7 @@ AdamwState adamw_state(const StateArray& s, void* data) {
   char* base = static_cast<char*>(data);
   return {base + planes.plane[0].offset, reinterpret_cast<float*>(base + planes.plane[1].offset)};
 }
-void run_adamw(const Params& p, const Pointers& at) {
+void run_adamw(const UpdateParams& p, const Pointers& at) {
   const auto* numbers = static_cast<const double*>(at.in[kNumbers]);
   const double* c = numbers + kHead;
   AdamwStep k{c[0], c[1], c[2], c[3], numbers[2], c[4], c[5], numbers[0], p.rounding};
@@ -70,8 +70,8 @@ void run_adamw(const Params& p, const Pointers& at) {
   give({count}, at.out[0]);
 }
 
-Params params_of(const Call& c) {
-  Params p{};
+UpdateParams params_of(const Call& c) {
+  UpdateParams p{};
   p.param = c.tensor(kParam).dtype().format();
   p.grad = c.tensor(kGrad).dtype().format();
   p.rest = c.has(kRest) ? c.tensor(kRest).dtype().format() : nullptr;
@@ -87,7 +87,7 @@ Params params_of(const Call& c) {
 }
 void plan(Call& c) {
   const int64_t rule = c.integer(kRule);
-  Params p = params_of(c);
+  UpdateParams p = params_of(c);
   if (rule < 0) return c.plan.set<run_adamw>(p);
   p.rule = all_rules()[rule].run;
   c.plan.set<run_rule>(p);

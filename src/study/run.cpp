@@ -35,7 +35,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class Work {
+class StudyWork {
   distributed::Group& group_ = distributed::world();
   Subject& subject_;
   const StudyRequest& q_;
@@ -60,7 +60,7 @@ class Work {
   }
 
  public:
-  Work(Subject& subject, const StudyRequest& q, train::Progress& progress)
+  StudyWork(Subject& subject, const StudyRequest& q, train::Progress& progress)
       : subject_(subject), q_(q), progress_(progress), plan_(q.plan) {}
 
   // On several ranks each trains some of the recipes; the first does the rest, which others wait for.
@@ -392,7 +392,7 @@ std::string run_folder(const std::string& base, bool resume) {
 }
 
 Study run_study(Subject& subject, const StudyRequest& request, train::Progress& progress) {
-  return Work(subject, request, progress).run();
+  return StudyWork(subject, request, progress).run();
 }
 
 }  // namespace dyadic::inline v1::study

@@ -6,13 +6,13 @@
 namespace dyadic::inline v1::text::jinja {
 
 namespace {
-constexpr int kDeepest = 300;  // statements, expressions and macros within each other
+constexpr int kDeepestRun = 300;  // statements, expressions and macros within each other
 }
 
 struct Interpreter::Deeper {
   Interpreter& in;
   Deeper(Interpreter& i, int line) : in(i) {
-    if (++in.depth_ > kDeepest) wrong(line, "nested more than {} deep while it runs", kDeepest);
+    if (++in.depth_ > kDeepestRun) wrong(line, "nested more than {} deep while it runs", kDeepestRun);
   }
   ~Deeper() { --in.depth_; }
 };

@@ -10,8 +10,10 @@
 namespace dyadic::inline v1::text::jinja {
 namespace {
 
-constexpr int kDeepest = 100;
-void check_depth(int depth) { DY_CHECK_AS(ValueError, depth < kDeepest, "values nested more than {} deep", kDeepest); }
+constexpr int kDeepestValue = 100;
+void check_depth(int depth) {
+  DY_CHECK_AS(ValueError, depth < kDeepestValue, "values nested more than {} deep", kDeepestValue);
+}
 
 std::string in_quotes(std::string_view s) {
   const char quote = s.find('\'') != s.npos && s.find('"') == s.npos ? '"' : '\'';

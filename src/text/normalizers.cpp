@@ -21,17 +21,19 @@ template <class F> void for_each_char(std::string& text, F f) {
   text = std::move(out);
 }
 
-template <class F> class Function : public Normalizer {
+template <class F> class NormalizerFunction : public Normalizer {
   F f_;
 
  public:
-  explicit Function(F f) : f_(std::move(f)) {}
+  explicit NormalizerFunction(F f) : f_(std::move(f)) {}
   void apply(std::string& text) const override { f_(text); }
 };
-template <class F> std::unique_ptr<Normalizer> function(F f) { return std::make_unique<Function<F>>(std::move(f)); }
+template <class F> std::unique_ptr<Normalizer> normalizer_function(F f) {
+  return std::make_unique<NormalizerFunction<F>>(std::move(f));
+}
 
 std::unique_ptr<Normalizer> form(Form f) {
-  return function([f](std::string& s) { s = normalize(s, f); });
+  return normalizer_function([f](std::string& s) { s = normalize(s, f); });
 }
 void to_lower(std::string& s) { s = lower(s); }
 // StripAccents drops all marks, BertNormalizer those alone that take no space.
@@ -96,7 +98,7 @@ std::unique_ptr<Normalizer> sequence(const Json& j, int depth) {
   std::vector<std::shared_ptr<Normalizer>> parts;
   for (const Json& part : member(j, "normalizers"))
     if (auto n = make_normalizer(part, depth + 1)) parts.push_back(std::move(n));
-  return function([parts](std::string& s) {
+  return normalizer_function([parts](std::string& s) {
     for (const auto& p : parts) p->apply(s);
   });
 }
@@ -130,19 +132,20 @@ std::unique_ptr<Normalizer> make_normalizer(const Json& j, int depth) {
   if (type == "NFD") return form(Form::nfd);
   if (type == "NFKC") return form(Form::nfkc);
   if (type == "NFKD") return form(Form::nfkd);
-  if (type == "Lowercase") return function(to_lower);
-  if (type == "StripAccents") return function([](std::string& s) { drop_marks(s, true); });
-  if (type == "Nmt") return function(nmt);
+  if (type == "Lowercase") return normalizer_function(to_lower);
+  if (type == "StripAccents") return normalizer_function([](std::string& s) { drop_marks(s, true); });
+  if (type == "Nmt") return normalizer_function(nmt);
   if (type == "Strip")
-    return function([l = flag(j, "strip_left", true), r = flag(j, "strip_right", true)](std::string& s) { strip(s, l, r); });
+    return normalizer_function(
+        [l = flag(j, "strip_left", true), r = flag(j, "strip_right", true)](std::string& s) { strip(s, l, r); });
   if (type == "Prepend")
-    return function([p = text_field(j, "prepend")](std::string& s) {
+    return normalizer_function([p = text_field(j, "prepend")](std::string& s) {
       if (!s.empty()) s.insert(0, p);
     });
   if (type == "Replace")
-    return function(
+    return normalizer_function(
         [at = Splitter::from_json(member(j, "pattern")), c = text_field(j, "content")](std::string& s) { at.replace(s, c); });
-  if (type == "ByteLevel") return function([](std::string& s) { s = bytes_to_characters(s); });
+  if (type == "ByteLevel") return normalizer_function([](std::string& s) { s = bytes_to_characters(s); });
   if (type == "Precompiled") {
     const Json& map = member(j, "precompiled_charsmap");
     return map.is_null() ? nullptr : make_precompiled(base64(text_field(j, "precompiled_charsmap")));
@@ -151,7 +154,7 @@ std::unique_ptr<Normalizer> make_normalizer(const Json& j, int depth) {
     const bool lowercase = flag(j, "lowercase", true);
     const BertOptions o{flag(j, "clean_text", true), flag(j, "handle_chinese_chars", true), flag(j, "strip_accents", lowercase),
                         lowercase};
-    return function([o](std::string& s) { bert(s, o); });
+    return normalizer_function([o](std::string& s) { bert(s, o); });
   }
   fail<ValueError>("normalizer {} is not supported", valid_utf8(type));
 }

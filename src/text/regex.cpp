@@ -10,7 +10,7 @@ namespace dyadic::inline v1::text {
 namespace {
 
 constexpr uint64_t kStepsPerByte = 64, kStepsAtLeast = 20000;
-constexpr int kDeepest = 64;
+constexpr int kDeepestLook = 64;
 
 class Matcher {
   const Regex::Program& p_;
@@ -100,7 +100,7 @@ class Matcher {
   Matcher(const Regex::Program& p, std::string_view text) : p_(p), text_(text), steps_(0), registers_(p.registers) {}
 
   bool run(uint32_t pc, size_t& at, int depth = 0) {
-    DY_CHECK(depth < kDeepest, "regular expression: look-aheads nested more than {} deep", kDeepest);
+    DY_CHECK(depth < kDeepestLook, "regular expression: look-aheads nested more than {} deep", kDeepestLook);
     const size_t base = choices_.size();
     for (;;) {
       DY_CHECK(++steps_ <= kStepsAtLeast + kStepsPerByte * text_.size(),

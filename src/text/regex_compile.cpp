@@ -8,7 +8,7 @@
 namespace dyadic::inline v1::text {
 namespace {
 
-constexpr int kDeepest = 40;
+constexpr int kDeepestGroup = 40;
 constexpr size_t kLongest = 100000;  // instructions; a counted repeat writes its body so many times
 constexpr std::string_view kCategoryNames = "LuLlLtLmLoMnMcMeNdNlNoPcPdPsPePiPfPoSmScSkSoZsZlZpCcCfCsCoCn";
 
@@ -128,7 +128,7 @@ class Compiler {
     }
   }
   CharSet char_class() {
-    if (++depth_ > kDeepest) wrong("nested too deep");
+    if (++depth_ > kDeepestGroup) wrong("nested too deep");
     CharSet s;
     s.negated = take("^");
     for (bool first = true; first || !take("]"); first = false) {
@@ -155,7 +155,7 @@ class Compiler {
   }
 
   Code_ group() {
-    if (++depth_ > kDeepest) wrong("nested too deep");
+    if (++depth_ > kDeepestGroup) wrong("nested too deep");
     const bool outer = fold_;
     Code_ out;
     if (take("?=") || take("?!") || take("?>")) {

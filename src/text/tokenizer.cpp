@@ -37,7 +37,7 @@ std::optional<int64_t> TokenizerState::special(const char* name) const {
 }  // namespace text
 
 namespace {
-using namespace text;
+using text::TokenizerState, text::WordCache, text::WordCaches, text::Pieces, text::Piece, text::Ids, text::AddedToken;
 
 void encode_piece(const TokenizerState& s, WordCache& cache, std::string_view text, bool at_start, Ids& ids) {
   Pieces pieces;

@@ -17,14 +17,14 @@ Tensor pairs(uint64_t seed, std::vector<int64_t> sizes, DType d = f64) {
   sizes.push_back(2);
   return randn(sizes, d);
 }
-std::vector<C> values(const Tensor& t) {
+std::vector<C> complex_values(const Tensor& t) {
   const std::vector<double> v = view_as_real(t.to(c128).contiguous()).to_vector();
   std::vector<C> out;
   for (size_t i = 0; i < v.size(); i += 2) out.emplace_back(v[i], v[i + 1]);
   return out;
 }
 void expect_near(const Tensor& actual, const std::vector<C>& expected, double eps) {
-  const std::vector<C> a = values(actual);
+  const std::vector<C> a = complex_values(actual);
   ASSERT_EQ(a.size(), expected.size());
   for (size_t i = 0; i < a.size(); ++i)
     EXPECT_LE(std::abs(a[i] - expected[i]), eps * std::max(1.0, std::abs(expected[i]))) << i;
@@ -44,7 +44,7 @@ TEST(Complex, ElementwiseAsTheStandardLibrary) {
     const double eps = d == c64 ? 1e-6 : 1e-14;
     for (int64_t n : {1, 7, 16, 1031}) {
       const Tensor x = view_as_complex(pairs(1, {n}, d.to_real())), y = view_as_complex(pairs(2, {n}, d.to_real()));
-      const std::vector<C> a = values(x), b = values(y);
+      const std::vector<C> a = complex_values(x), b = complex_values(y);
       auto check = [&](const Tensor& r, auto f) {
         EXPECT_EQ(r.dtype(), d);
         std::vector<C> e;
@@ -113,7 +113,7 @@ TEST(Complex, QuotientsAndSizesDoNotOverflowOnTheWay) {
 
 TEST(Complex, ReductionsAndProducts) {
   const Tensor x = view_as_complex(pairs(3, {5, 4, 3})), y = view_as_complex(pairs(4, {3, 6}));
-  const std::vector<C> a = values(x);
+  const std::vector<C> a = complex_values(x);
   C total = 0, product = 1;
   for (C p : a) total += p, product *= p;
   expect_near(sum(x), {total}, 1e-13);
@@ -128,7 +128,7 @@ TEST(Complex, ReductionsAndProducts) {
 
 TEST(Complex, MatrixProducts) {
   const Tensor x = view_as_complex(pairs(5, {2, 5, 3})), y = view_as_complex(pairs(6, {3, 6}));
-  std::vector<C> a = values(x), b = values(y), e;
+  std::vector<C> a = complex_values(x), b = complex_values(y), e;
   for (int64_t i = 0; i < 10; ++i)
     for (int64_t j = 0; j < 6; ++j) {
       C s = 0;
@@ -179,7 +179,7 @@ TEST(Complex, PromotionAndConversion) {
   EXPECT_EQ(z.to(f32).to_vector(), (std::vector<double>{1.5, -2}));
   EXPECT_EQ(z.to(bf16).to_vector(), (std::vector<double>{1.5, -2}));
   EXPECT_EQ(z.to(i8).to_vector(), (std::vector<double>{1, -2}));
-  EXPECT_EQ(values(tensor({1, 2}, bf16).to(c128)), (std::vector<C>{1, 2}));
+  EXPECT_EQ(complex_values(tensor({1, 2}, bf16).to(c128)), (std::vector<C>{1, 2}));
   EXPECT_EQ(full({2}, Scalar(1.0, -1.0)).dtype(), c64);
   EXPECT_EQ(cast(full({1}, Scalar(1e300, -1e300), c128), c64, "nearest", "saturate").item<C>(),
             C(0x1.fffffep127, -0x1.fffffep127));
@@ -195,9 +195,9 @@ TEST(Complex, PartsAreViews) {
   Tensor z = zeros({2, 3}, c64);
   real(z).fill_(2);
   imag(z).t().copy_(arange(0, 6, 1, f32).view({3, 2}));
-  EXPECT_EQ(values(z), (std::vector<C>{{2, 0}, {2, 2}, {2, 4}, {2, 1}, {2, 3}, {2, 5}}));
+  EXPECT_EQ(complex_values(z), (std::vector<C>{{2, 0}, {2, 2}, {2, 4}, {2, 1}, {2, 3}, {2, 5}}));
   EXPECT_TRUE(view_as_real(z.t()).strides() == IntList({2, 6, 1}));
-  EXPECT_TRUE(values(view_as_complex(view_as_real(z)).t().contiguous()) == values(z.t()));
+  EXPECT_TRUE(complex_values(view_as_complex(view_as_real(z)).t().contiguous()) == complex_values(z.t()));
 }
 
 TEST(Complex, Printing) {

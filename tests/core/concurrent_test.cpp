@@ -19,10 +19,10 @@ struct Shared {
   Tensor x, targets, table, quantized, symmetric;
 };
 
-struct Net : nn::Module {
+struct SharedNet : nn::Module {
   nn::Linear first, second;
   nn::LayerNorm norm;
-  Net() : first(32, 48), second(48, 5), norm({48}) {
+  SharedNet() : first(32, 48), second(48, 5), norm({48}) {
     add("first", first);
     add("second", second);
     add("norm", norm);
@@ -37,7 +37,7 @@ struct Net : nn::Module {
 std::vector<double> work(const Shared& s, uint64_t seed) {
   Generator generator(seed);
   GeneratorScope draws(generator);
-  Net net;
+  SharedNet net;
   optim::Optimizer adam("AdamW", net.named_parameters(), {{"lr", 1e-2}, {"state", seed % 2 ? dynamic8 : f32}});
   std::vector<double> out;
   for (int step = 0; step < 3; ++step) {
@@ -81,7 +81,7 @@ TEST(concurrent, threads_get_what_they_get_alone) {
 
 // One model read by all: gradients of a leaf are asked for by grad(), which touches no .grad.
 TEST(concurrent, one_model_serves_many_threads) {
-  Net net;
+  SharedNet net;
   net.train(false);
   Tensor x = randn({8, 32}).requires_grad_();
   auto once = [&] {

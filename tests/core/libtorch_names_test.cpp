@@ -12,7 +12,7 @@ namespace {
 
 using Values = std::vector<double>;
 
-template <class F> std::string message(F&& f) {
+template <class F> std::string refusal(F&& f) {
   try {
     f();
   } catch (const Error& e) { return e.what(); }
@@ -47,7 +47,7 @@ TEST(LibtorchNames, Indices) {
   EXPECT_EQ(x.index({None, 0, indexing::Slice(None, None, 2)}).sizes(), IntList({1, 2, 4}));
   EXPECT_EQ(x.index({size_t(1)}).sizes(), IntList({3, 4}));
   EXPECT_EQ(x.index({true}).dim(), 4);
-  EXPECT_EQ(message([&] { x.index({"..", 0}); }),
+  EXPECT_EQ(refusal([&] { x.index({"..", 0}); }),
             "index: a text is no index: \"..\"; only \"...\", the other dimensions, is one");
   static_assert(!std::is_convertible_v<const char*, Scalar>);
   static_assert(!std::is_constructible_v<Index, void*>);
@@ -75,7 +75,7 @@ TEST(LibtorchNames, TensorsFromNumbers) {
     EXPECT_EQ(tensor({1.f}).dtype(), f64);
   }
   EXPECT_EQ(tensor({1, 2}, f16).dtype(), f16);
-  EXPECT_EQ(message([] { tensor({{1, 2}, {3}}); }),
+  EXPECT_EQ(refusal([] { tensor({{1, 2}, {3}}); }),
             "tensor: rows of different lengths: one of 1 at depth 1 does not fit [2, 2]");
   EXPECT_THROW(tensor({{1, 2}, 3}), ValueError);
   EXPECT_THROW(tensor({1, {2}}), ValueError);
@@ -110,7 +110,7 @@ TEST(LibtorchNames, ItemLosesNothing) {
   const Tensor z = tensor(std::complex<double>(1, 2));
   EXPECT_THROW(z.item(), Error);
   EXPECT_EQ(z.item<std::complex<double>>(), std::complex<double>(1, 2));
-  EXPECT_EQ(message([] { tensor(300).item<uint8_t>(); }),
+  EXPECT_EQ(refusal([] { tensor(300).item<uint8_t>(); }),
             "Scalar: value cannot be converted to an integer from 0 to 255 without overflow: it is 300");
 }
 

@@ -21,7 +21,7 @@ class Scaled : public testing::TestWithParam<const char*> {
 };
 
 double largest_difference(const Tensor& a, const Tensor& b) { return amax(abs(sub(a.to(f64), b.to(f64)))).item(); }
-std::string error_of(const std::function<void()>& f) {
+std::string scaled_error(const std::function<void()>& f) {
   try {
     f();
   } catch (const Error& e) { return e.what(); }
@@ -48,7 +48,7 @@ TEST_P(Scaled, TransposeAndSlicesReadTheSameValues) {
 }
 
 TEST_P(Scaled, ACutBlockIsRefusedWithTheWayOut) {
-  std::string text = error_of([&] { slice(w, 1, 1, 50); });
+  std::string text = scaled_error([&] { slice(w, 1, 1, 50); });
   EXPECT_NE(text.find("a block would be cut"), std::string::npos) << text;
   EXPECT_NE(text.find(".to(f32)"), std::string::npos) << text;
 }
@@ -69,7 +69,7 @@ TEST_P(Scaled, NeverWinsPromotionAndAsksForNoGradient) {
   EXPECT_EQ((w + w).dtype(), f32);
   EXPECT_EQ((w + dense.to(bf16)).dtype(), bf16);
   EXPECT_EQ((w * 2).dtype(), f32);
-  std::string text = error_of([&] { Tensor(w).requires_grad_(); });
+  std::string text = scaled_error([&] { Tensor(w).requires_grad_(); });
   EXPECT_NE(text.find("QAT"), std::string::npos) << text;
   EXPECT_NE(text.find("LoRA"), std::string::npos) << text;
 }
@@ -107,14 +107,14 @@ TEST(GgufBlocks, AreOrdinaryDtypes) {
     EXPECT_EQ(largest_difference(slice(w, 0, 2, 5).to(f32), slice(plain, 0, 2, 5)), 0) << d.name();
     EXPECT_THROW(slice(w, 1, 32, 512), ValueError) << d.name();
   }
-  EXPECT_EQ(error_of([&] { randn({6, 100}).to(q4_K); }),
+  EXPECT_EQ(scaled_error([&] { randn({6, 100}).to(q4_K); }),
             "q4_K: rows are whole blocks of 256: the last dimension is 100; pad it to 256 or pick i4(group=32)");
 }
 
 TEST(GgufBlocks, DecodedOnly) {
   const std::string text = "iq2_xs cannot be encoded here: its codes come from files; use q2_K";
-  for (Device device : {cpu, meta}) EXPECT_EQ(error_of([&] { empty({2, 256}, f32, device).to(iq2_xs); }), text);
-  EXPECT_EQ(error_of([&] { full({2, 256}, 0.5, iq2_xs); }), text);
+  for (Device device : {cpu, meta}) EXPECT_EQ(scaled_error([&] { empty({2, 256}, f32, device).to(iq2_xs); }), text);
+  EXPECT_EQ(scaled_error([&] { full({2, 256}, 0.5, iq2_xs); }), text);
   Tensor w = empty({2, 256}, iq2_xs);
   std::memset(w.data_ptr(), 0x35, size_t(w.nbytes()));
   EXPECT_EQ(w.nbytes(), 2 * 74);

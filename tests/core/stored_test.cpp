@@ -8,7 +8,7 @@ namespace {
 
 using nn::Layer;
 
-std::string message(auto&& f) {
+std::string stored_message(auto&& f) {
   try {
     f();
   } catch (const Error& e) { return e.what(); }
@@ -58,7 +58,8 @@ TEST(Stored, WeightsThatProductsAndLookupsReadAreQuantizable) {
   EXPECT_EQ(nn::quantizable(m, q8_0).keys(), rows);
   EXPECT_EQ(nn::quantizable(m, DType::parse("nf4(block=128)")).keys(), std::vector<std::string>{"table.weight"});
   EXPECT_EQ(nn::quantizable(m, i8_row).size(), 9u);  // a row is a block, however short
-  EXPECT_EQ(message([&] { nn::quantizable(m, bf16); }), "quantizable: bf16 has no scales: any parameter can be stored in it");
+  EXPECT_EQ(stored_message([&] { nn::quantizable(m, bf16); }),
+            "quantizable: bf16 has no scales: any parameter can be stored in it");
 }
 
 TEST(Stored, ToTouchesNothingElse) {
@@ -100,11 +101,11 @@ TEST(Stored, OneTensorOfTwoModulesStaysOne) {
 TEST(Stored, SaysWhereNothingGains) {
   nn::Linear narrow(32, 8);
   EXPECT_EQ(
-      message([&] { narrow.to(nf4); }),
+      stored_message([&] { narrow.to(nf4); }),
       "Linear: nothing here gains from nf4(block=64,double): it is for weights that products or lookups read, of rows with at "
       "least 64 elements and a multiple of 1; weight is f32[8, 32]");
   EXPECT_EQ(narrow.weight.dtype(), f32);
-  EXPECT_EQ(message([&] { narrow.to(i32); }),
+  EXPECT_EQ(stored_message([&] { narrow.to(i32); }),
             "Linear: to: parameters are floating-point or complex numbers, or in a scaled format: dtype is i32");
   nn::ReLU without;
   without.to(nf4);
@@ -115,11 +116,12 @@ TEST(Stored, StatesKeepTheirFormatOrSayThatTheyCannot) {
   nn::Linear stored(64, 3), plain(64, 3);
   stored.to(nf4);
   const nn::NamedTensors state = stored.state_dict();
-  EXPECT_EQ(message([&] { plain.load_state_dict(state); }),
+  EXPECT_EQ(stored_message([&] { plain.load_state_dict(state); }),
             "load_state_dict: 1 keys do not fit:\n  weight is f32[3, 64] here and nf4(block=64,double)[3, 64] there: assign "
             "takes it as "
             "it is stored, to(dtype) of either makes them the same");
-  EXPECT_NE(message([&] { stored.load_state_dict(plain.state_dict(), false); }).find("weight is nf4"), std::string::npos);
+  EXPECT_NE(stored_message([&] { stored.load_state_dict(plain.state_dict(), false); }).find("weight is nf4"),
+            std::string::npos);
   plain.load_state_dict(state, true, true);
   EXPECT_EQ(plain.weight.dtype(), nf4);
   EXPECT_EQ(plain.weight.to_vector(), stored.weight.to_vector());

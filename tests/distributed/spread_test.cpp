@@ -27,10 +27,10 @@ struct Block : nn::Module {
   }
   Tensor forward(const Tensor& x) override { return x + drop(own(relu(frozen(norm(x))))); }
 };
-struct Net : nn::Module {
+struct SpreadNet : nn::Module {
   nn::Embedding tok{50, kWidth};
   nn::ModuleList<Block> blocks;
-  Net() {
+  SpreadNet() {
     add("tok", tok), add("blocks", blocks);
     for (int64_t i = 0; i < kLayers; ++i) blocks.append(std::make_shared<Block>());
   }
@@ -60,7 +60,7 @@ nn::NamedTensors trained(const nn::Module& model) {
 std::string train(Group& group, Spread spread, bool again = false, DType wire = {}, int64_t* sent = nullptr) {
   Generator random(5);
   const GeneratorScope own(random);
-  Net model;
+  SpreadNet model;
   DataParallel parallel(model, group, 8, spread, wire);
   const int64_t before = group.bytes_sent();
   optim::AdamW optimizer(trained(model), {.lr = 1e-2, .state = dynamic8});
@@ -88,27 +88,27 @@ std::string train(Group& group, Spread spread, bool again = false, DType wire = 
   return bits(model);
 }
 
-void expect_none(const std::vector<std::string>& errors) {
+void expect_no_errors(const std::vector<std::string>& errors) {
   for (const std::string& e : errors) EXPECT_EQ(e, "");
 }
 
 TEST(Spread, QuantizedAndFrozenWeightsKeepTheirBits) {
   std::string alone;
   for (const int ranks : {1, 2, 3, 4})
-    expect_none(on_ranks(ranks, [&](Group& g) {
+    expect_no_errors(on_ranks(ranks, [&](Group& g) {
       if (ranks == 1) alone = train(g, Spread::none);
       for (const Spread s : {Spread::gradients, Spread::parameters})
         EXPECT_TRUE(train(g, s) == alone) << ranks << " ranks, " << spread_name(s);
     }));
-  expect_none(on_ranks(2, [&](Group& g) { EXPECT_TRUE(train(g, Spread::parameters, true) == alone) << "checkpointed"; }));
+  expect_no_errors(on_ranks(2, [&](Group& g) { EXPECT_TRUE(train(g, Spread::parameters, true) == alone) << "checkpointed"; }));
 }
 
 // Outside of its module's run a parameter is with its rank alone, and it says so.
 TEST(Spread, ParametersAreElsewhere) {
-  expect_none(on_ranks(2, [](Group& g) {
+  expect_no_errors(on_ranks(2, [](Group& g) {
     Generator random(5);
     const GeneratorScope draws(random);
-    Net model;
+    SpreadNet model;
     const std::string before = bits(model);
     DataParallel parallel(model, g, 2, Spread::parameters);
     int absent = 0, here = 0;
@@ -138,7 +138,7 @@ TEST(Spread, GradientsTravelInFewerBits) {
   for (const DType wire : {bf16, float8_e5m2, dynamic8}) {
     std::string alone;
     for (const int ranks : {1, 2, 3, 4})
-      expect_none(on_ranks(ranks, [&](Group& g) {
+      expect_no_errors(on_ranks(ranks, [&](Group& g) {
         int64_t sent = 0, plain = 0;
         if (ranks == 1) alone = train(g, Spread::none, false, wire);
         if (ranks == 1) { EXPECT_FALSE(train(g, Spread::none) == alone); }
@@ -150,10 +150,10 @@ TEST(Spread, GradientsTravelInFewerBits) {
       }));
   }
   Group alone(nullptr);
-  Net model;
+  SpreadNet model;
   EXPECT_THROW(DataParallel(model, alone, 8, Spread::none, i64), TypeError);
   for (const std::string& e : on_ranks(2, [](Group& g) {
-         Net of_two;
+         SpreadNet of_two;
          DataParallel(of_two, g, 8, Spread::states, bf16);
        }))
     EXPECT_NE(e.find("spread gradients or parameters"), e.npos) << e;
@@ -185,7 +185,7 @@ TEST(Spread, FullyShard) {
   const auto run = [&](Group* group, int ranks, std::vector<Tensor>& gradients) {
     Generator random(5);
     const GeneratorScope own(random);
-    Net model;
+    SpreadNet model;
     model.eval();  // no dropout
     if (group) {
       for (Block* b : model.blocks) fully_shard(*b, b != &model.blocks[0], *group);
@@ -210,7 +210,7 @@ TEST(Spread, FullyShard) {
     std::vector<Tensor> whole;
     const double norm = run(nullptr, ranks, whole);
     std::vector<std::vector<Tensor>> spread(static_cast<size_t>(ranks));
-    expect_none(on_ranks(ranks, [&](Group& g) { EXPECT_NEAR(run(&g, ranks, spread[size_t(g.rank())]), norm, 1e-6); }));
+    expect_no_errors(on_ranks(ranks, [&](Group& g) { EXPECT_NEAR(run(&g, ranks, spread[size_t(g.rank())]), norm, 1e-6); }));
     for (size_t i = 0; i < whole.size(); ++i) {
       int there = 0;
       for (auto& gradients : spread)

@@ -120,7 +120,7 @@ TEST(E8p, NoWordIsNearer) {
   }
 }
 
-double mean_square_error(const Format& f, const std::vector<float>& x, Geometry g) {
+double e8p_error(const Format& f, const std::vector<float>& x, Geometry g) {
   const std::vector<float> y = decode(f, encode(f, x, g), g, 0, g.numel());
   double sum = 0, power = 0;
   for (size_t i = 0; i < x.size(); ++i) sum += std::pow(double(y[i]) - x[i], 2), power += double(x[i]) * x[i];
@@ -131,17 +131,17 @@ double mean_square_error(const Format& f, const std::vector<float>& x, Geometry 
 TEST(E8p, NormalNumbers) {
   const Geometry g{512, 512};
   const Format& f = *e8p.format();
-  EXPECT_LT(mean_square_error(f, normals(g.numel(), 1), g), 0.090);
+  EXPECT_LT(e8p_error(f, normals(g.numel(), 1), g), 0.090);
   // What is no normal number becomes one by turning: a few large ones, two values, sizes of all orders.
   std::vector<float> outliers = normals(g.numel(), 2), two = outliers;
   for (size_t i = 0; i < outliers.size(); i += 61) outliers[i] *= 12;
   for (float& v : two) v = v < 0 ? -1.0f : 1.0f;
-  EXPECT_LT(mean_square_error(f, outliers, g), 0.092);
-  EXPECT_LT(mean_square_error(f, two, g), 0.092);
+  EXPECT_LT(e8p_error(f, outliers, g), 0.092);
+  EXPECT_LT(e8p_error(f, two, g), 0.092);
   for (float size : {1e-38f, 1e-30f, 1e30f, 1e38f}) {
     std::vector<float> x = normals(g.numel(), 3);
     for (float& v : x) v = std::fmax(-1.0f, std::fmin(1.0f, 0.3f * v)) * size;
-    EXPECT_LT(mean_square_error(f, x, g), 0.092) << size;
+    EXPECT_LT(e8p_error(f, x, g), 0.092) << size;
   }
 }
 

@@ -16,7 +16,7 @@ namespace dyadic::inline v1 {
 namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
-const CompileOptions kWhole = {.mode = "reduce-overhead"};
+const CompileOptions kWholeStep = {.mode = "reduce-overhead"};
 
 struct Net : nn::Module {
   nn::Linear first{12, 24}, second{24, 5};
@@ -116,9 +116,9 @@ template <class Wrap> Outcome train(const Recipe& r, int threads, Wrap wrap) {
   return out;
 }
 const auto kEager = [](auto f) { return f; };
-const auto kReplayed = [](auto f) { return compile(f, kWhole); };
+const auto kReplayed = [](auto f) { return compile(f, kWholeStep); };
 const auto kChecked = [](auto f) {
-  CompileOptions checked = kWhole;
+  CompileOptions checked = kWholeStep;
   checked.check = true;
   return compile(f, checked);
 };
@@ -227,7 +227,7 @@ TEST(replayed_training, numbers_that_are_asked_for) {
           scaler.scale(loss).backward();
           return ask(loss);
         },
-        kWhole);
+        kWholeStep);
     for (int k = 0; k < 5; ++k) step(randn({3, 12}));
     EXPECT_EQ(replays(step.explain()), 0) << why;
     EXPECT_NE(step.explain().find(why), std::string::npos) << step.explain();
@@ -296,7 +296,7 @@ TEST(replayed_training, owners_that_are_gone) {
         schedule->step();
         return loss;
       },
-      kWhole);
+      kWholeStep);
   for (int k = 0; k < 12; ++k) {
     if (k == 4) scaler = std::make_unique<optim::GradScaler>(16);
     if (k == 8) schedule = std::make_unique<optim::LRScheduler>("StepLR", optimizer, optim::Options{{"step_size", 1}});

@@ -11,7 +11,7 @@
 namespace dyadic::testing {
 namespace {
 
-std::string stored(const std::string& name) { return test_data("io/data/" + name); }
+std::string stored_file(const std::string& name) { return test_data("io/data/" + name); }
 std::vector<double> counted(int n) {
   std::vector<double> out;
   for (int i = 0; i < n; ++i) out.push_back(i);
@@ -20,10 +20,10 @@ std::vector<double> counted(int n) {
 
 TEST(NumpyFile, ReadsArchives) {
   for (const char* name : {"numpy_stored.npz", "numpy_deflated.npz"}) {
-    const auto file = io::open(stored(name));
+    const auto file = io::open(stored_file(name));
     EXPECT_EQ(file->kind(), "npz");
     EXPECT_EQ(file->tensors().size(), 7u);
-    const io::NamedTensors all = io::load_npz(stored(name));
+    const io::NamedTensors all = io::load_npz(stored_file(name));
     for (size_t i = 0; i < all.size(); ++i) EXPECT_EQ(content(all[i].second), content(file->get(all[i].first)));
     EXPECT_EQ(file->get("f4").to_vector(), counted(6));
     EXPECT_EQ(file->get("big").to_vector(), counted(6));
@@ -41,20 +41,20 @@ TEST(NumpyFile, ReadsArchives) {
 
 TEST(NumpyFile, ReadsArrays) {
   for (const char* name : {"numpy_v1", "numpy_v2", "numpy_v3"}) {
-    const auto file = io::open(stored(std::string(name) + ".npy"));
+    const auto file = io::open(stored_file(std::string(name) + ".npy"));
     EXPECT_EQ(file->kind(), "npy");
     EXPECT_EQ(file->tensors()[0].name, name);
     EXPECT_EQ(file->get(0).to_vector(), counted(6));
   }
-  EXPECT_EQ(error_of([] { io::open(stored("numpy_objects.npy")); }),
-            stored("numpy_objects.npy") +
+  EXPECT_EQ(error_of([] { io::open(stored_file("numpy_objects.npy")); }),
+            stored_file("numpy_objects.npy") +
                 ": not a .npy file: in its header descr is Python's objects, which are pickled; only plain numbers are read");
 }
 
 TEST(NumpyFile, WritesWhatItReads) {
   const Folder f;
   for (const bool compressed : {false, true}) {
-    const io::NamedTensors all = io::load_npz(stored("numpy_stored.npz"));
+    const io::NamedTensors all = io::load_npz(stored_file("numpy_stored.npz"));
     io::save_npz(f / "x.npz", all, {.compressed = compressed});
     const io::NamedTensors again = io::load_npz(f / "x.npz");
     ASSERT_EQ(again.size(), all.size());

@@ -26,9 +26,9 @@ using testing::safetensors_bytes;
 using testing::write_bytes;
 namespace fs = std::filesystem;
 
-constexpr float kInf = std::numeric_limits<float>::infinity();
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-void expect_same(const NamedTensors& a, const NamedTensors& b) {
+void expect_same_tensors(const NamedTensors& a, const NamedTensors& b) {
   ASSERT_EQ(a.size(), b.size());
   for (size_t i = 0; i < a.size(); ++i) {
     EXPECT_EQ(a[i].first, b[i].first);
@@ -47,14 +47,14 @@ TEST(Safetensors, EveryPlainDtype) {
   for (DType d : {f64, f32, f16, bf16, i64, i32, i16, i8, u8, boolean})
     for (std::vector<int64_t> shape : {std::vector<int64_t>{3, 5}, {}, {0, 3}, {7}, {1, 1, 1}})
       all.emplace_back(d.name() + std::to_string(all.size()), randn(shape).to(d));
-  expect_same(all, round_trip(all));
+  expect_same_tensors(all, round_trip(all));
 }
 
 TEST(Safetensors, SpecialValuesKeepTheirBits) {
-  float values[] = {NAN, -NAN, kInf, -kInf, 0.f, -0.f, 1e-45f, -3.4e38f};
+  float values[] = {NAN, -NAN, kInfinity, -kInfinity, 0.f, -0.f, 1e-45f, -3.4e38f};
   uint32_t payload = 0x7fc12345;  // a NaN with a payload
   std::memcpy(&values[1], &payload, 4);
-  expect_same({{"x", from_data(values, {8}, f32)}}, round_trip({{"x", from_data(values, {8}, f32)}}));
+  expect_same_tensors({{"x", from_data(values, {8}, f32)}}, round_trip({{"x", from_data(values, {8}, f32)}}));
 }
 
 TEST(Safetensors, ViewsAreSavedAsTheirValues) {
@@ -63,7 +63,7 @@ TEST(Safetensors, ViewsAreSavedAsTheirValues) {
                         {"slice", slice(x, 1, 1, 6, 2)},
                         {"row", x[1]},
                         {"expanded", randn({1, 3}).expand({4, 3})}};
-  expect_same(views, round_trip(views));
+  expect_same_tensors(views, round_trip(views));
 }
 
 TEST(Safetensors, ScaledTensorsKeepTheirCodes) {
@@ -90,7 +90,7 @@ TEST(Safetensors, ScaledTensorsKeepTheirCodes) {
   all.emplace_back("odd", randn({3, 7}).to(dynamic8));
   all.emplace_back("empty", randn({0, 64}).to(nf4));
   NamedTensors back = round_trip(all);
-  expect_same(all, back);
+  expect_same_tensors(all, back);
   for (size_t i = 0; i < all.size(); ++i) EXPECT_EQ(all[i].second.to_vector(), back[i].second.to_vector()) << all[i].first;
 }
 

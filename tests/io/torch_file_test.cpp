@@ -16,7 +16,7 @@ namespace {
 using io::Value;
 using Kind = Value::Kind;
 
-std::string stored(const std::string& name) { return test_data("io/data/" + name); }
+std::string torch_stored(const std::string& name) { return test_data("io/data/" + name); }
 
 std::vector<double> numbers(const Tensor& t) { return t.to(f64).to_vector(); }
 
@@ -59,7 +59,7 @@ void expect_values(const Value& v) {
 TEST(TorchFile, ReadsValuesOfEveryProtocolAndForm) {
   for (const char* which : {"", "_legacy", "_1", "_3", "_4", "_5"}) {
     SCOPED_TRACE(which);
-    const Value v = io::load_torch(stored(fmt::format("torch_values{}.pt", which)));
+    const Value v = io::load_torch(torch_stored(fmt::format("torch_values{}.pt", which)));
     expect_values(v);
     const Value::List& n = v["numbers"].items();
     EXPECT_EQ(n[9].kind(), Kind::big);
@@ -70,7 +70,7 @@ TEST(TorchFile, ReadsValuesOfEveryProtocolAndForm) {
 
 TEST(TorchFile, ReadsEveryDtype) {
   for (const char* which : {"torch_dtypes.pt", "torch_dtypes_legacy.pt"}) {
-    const Value v = io::load_torch(stored(which));
+    const Value v = io::load_torch(torch_stored(which));
     EXPECT_EQ(v.entries().size(), 20u);
     for (auto& [name, t] : v.entries()) {
       EXPECT_EQ(t.tensor().dtype(), DType::parse(name.text()));
@@ -83,8 +83,8 @@ TEST(TorchFile, ReadsEveryDtype) {
 }
 
 TEST(TorchFile, ReadsBothByteOrders) {
-  const Value little = io::load_torch(stored("torch_little.pt")), big = io::load_torch(stored("torch_big.pt"));
-  const auto file = io::open(stored("torch_big.pt"));
+  const Value little = io::load_torch(torch_stored("torch_little.pt")), big = io::load_torch(torch_stored("torch_big.pt"));
+  const auto file = io::open(torch_stored("torch_big.pt"));
   for (auto& [name, t] : little.entries()) {
     EXPECT_EQ(content(big[name.text()].tensor()), content(t.tensor())) << name.text();
     EXPECT_EQ(content(file->get(name.text())), content(t.tensor())) << name.text();
@@ -93,7 +93,7 @@ TEST(TorchFile, ReadsBothByteOrders) {
 }
 
 TEST(TorchFile, IsAFileOfNamedTensors) {
-  const auto file = io::open(stored("torch_optimizer.pt"));
+  const auto file = io::open(torch_stored("torch_optimizer.pt"));
   EXPECT_EQ(file->kind(), "torch");
   EXPECT_EQ(file->tensors().size(), 4u + 4 * 3);
   EXPECT_EQ(file->tensors()[0].name, "model.0.weight");
@@ -105,8 +105,8 @@ TEST(TorchFile, IsAFileOfNamedTensors) {
   EXPECT_EQ(said["values"]["epoch"], 7);
   EXPECT_EQ(said["values"]["best"], 0.25);
   EXPECT_TRUE(said["globals"].empty());
-  const auto older = io::open(stored("torch_optimizer_legacy.pt"));
-  const Value v = io::load_torch(stored("torch_optimizer.pt"));
+  const auto older = io::open(torch_stored("torch_optimizer_legacy.pt"));
+  const Value v = io::load_torch(torch_stored("torch_optimizer.pt"));
   EXPECT_EQ(older->tensors().size(), file->tensors().size());
   for (size_t i = 0; i < file->tensors().size(); ++i)
     EXPECT_EQ(content(older->get(i)), content(file->get(file->tensors()[i].name))) << file->tensors()[i].name;
@@ -115,7 +115,7 @@ TEST(TorchFile, IsAFileOfNamedTensors) {
 }
 
 TEST(TorchFile, ListsWhatItDoesNotRun) {
-  const std::string path = stored("torch_module.pt");
+  const std::string path = torch_stored("torch_module.pt");
   const auto file = io::open(path);
   std::vector<std::string> names;
   for (const auto& t : file->tensors()) names.push_back(t.name);
@@ -136,11 +136,11 @@ TEST(TorchFile, ListsWhatItDoesNotRun) {
 TEST(TorchFile, WritesWhatItReads) {
   const Folder f;
   for (const char* which : {"values", "dtypes", "optimizer"}) {
-    const Value v = io::load_torch(stored(fmt::format("torch_{}.pt", which)));
+    const Value v = io::load_torch(torch_stored(fmt::format("torch_{}.pt", which)));
     io::save_torch(f / "again.pt", v);
     const Value again = io::load_torch(f / "again.pt");
     if (which == std::string("values")) expect_values(again);
-    const auto a = io::open(stored(fmt::format("torch_{}.pt", which))), b = io::open(f / "again.pt");
+    const auto a = io::open(torch_stored(fmt::format("torch_{}.pt", which))), b = io::open(f / "again.pt");
     ASSERT_EQ(a->tensors().size(), b->tensors().size());
     for (size_t i = 0; i < a->tensors().size(); ++i) {
       EXPECT_EQ(a->tensors()[i].name, b->tensors()[i].name);

@@ -36,7 +36,7 @@ std::string base_of(const std::string& name) {
   return data(json::parse(text_of_file(folder(name) + "/adapter_config.json"))["base_model_name_or_path"].get<std::string>());
 }
 Tensor ids_of(const std::string& name) { return tensors_of(base_of(name) + "/expected.safetensors")["ids"]; }
-std::string new_folder(const std::string& name) {
+std::string adapter_folder(const std::string& name) {
   const std::string path = ::testing::TempDir() + "adapters_" + name;
   std::filesystem::remove_all(path);
   std::filesystem::create_directories(path);
@@ -81,7 +81,7 @@ TEST_P(Adapters, SavedAgainTheFilesAreTheSame) {
   const auto& [name, merged] = GetParam();
   Model m = models::load(base_of(name), {.dtype = f32});
   load_adapter(*m, folder(name));
-  const std::string there = new_folder(name);
+  const std::string there = adapter_folder(name);
   m->save_pretrained(there);
   EXPECT_FALSE(std::filesystem::exists(there + "/model.safetensors"));
   EXPECT_EQ(text_of_file(there + "/adapter_config.json"), text_of_file(folder(name) + "/adapter_config.json"));
@@ -171,7 +171,7 @@ TEST(Adapters, ANewOneChangesNothingAndTrainsAlone) {
     EXPECT_LT(apart(m(ids).detach(), before), 1e-6);
     m->loss(ids, ids).backward();
     for (auto& [name, t] : m->named_parameters()) EXPECT_EQ(t.grad().defined(), name.find(".lora_") != name.npos) << name;
-    const std::string there = new_folder("new");
+    const std::string there = adapter_folder("new");
     m->adapter->save(there);
     const json c = json::parse(text_of_file(there + "/adapter_config.json"));
     EXPECT_EQ(c["target_modules"], json::array({"c_attn"}));
@@ -203,7 +203,7 @@ TEST(Adapters, AnEmbeddingThatIsTheHeadIsNotMerged) {
 // What is not known, has no place or another shape is named, and the model is as it was.
 TEST(Adapters, WhatDoesNotFitIsNamed) {
   Model m = models::load(base_of("plain"), {.dtype = f32});
-  const std::string there = new_folder("refused");
+  const std::string there = adapter_folder("refused");
   const json config = json::parse(text_of_file(folder("plain") + "/adapter_config.json"));
   const auto tensors = io::load_safetensors(folder("plain") + "/adapter_model.safetensors").tensors;
   const auto said = [&](const json& c, const io::NamedTensors& all) {

@@ -18,12 +18,12 @@ namespace {
 
 using nlohmann::json;
 
-struct Case {
+struct QuantizedCase {
   const char *name, *dtype;
   double apart;  // of a weight from the tool's own, as a share of the largest
 };
 // 8 bits and nested scales: the tools multiply by rounded constants that this does not.
-const Case kCases[] = {
+const QuantizedCase kQuantizedCases[] = {
     {"bnb_nf4", "nf4(block=64)", 0},
     {"bnb_nf4_double", "nf4(block=64,double)", 2e-7},
     {"bnb_fp4", "fp4(block=64)", 1e-7},
@@ -54,24 +54,25 @@ const Case kCases[] = {
     {"bitnet", "i2(tensor)", 2e-7},
 };
 
-std::string folder(const std::string& name) { return test_data("models/data/quantized/" + name); }
+std::string quantized_folder(const std::string& name) { return test_data("models/data/quantized/" + name); }
 struct Expected {
   Tensor ids, logits, weight;
   std::string name;  // of the weight
 };
 Expected expected(const std::string& name) {
-  const io::SafeTensors all = io::load_safetensors(folder(name) + "/expected.safetensors");
+  const io::SafeTensors all = io::load_safetensors(quantized_folder(name) + "/expected.safetensors");
   std::map<std::string, Tensor> t(all.tensors.begin(), all.tensors.end());
   return {t["ids"], t["logits"], t["weight"], all.metadata.at("weight")};
 }
 
-class Quantized : public ::testing::TestWithParam<Case> {};
-INSTANTIATE_TEST_SUITE_P(All, Quantized, ::testing::ValuesIn(kCases), [](auto& info) { return std::string(info.param.name); });
+class Quantized : public ::testing::TestWithParam<QuantizedCase> {};
+INSTANTIATE_TEST_SUITE_P(All, Quantized, ::testing::ValuesIn(kQuantizedCases),
+                         [](auto& info) { return std::string(info.param.name); });
 
 TEST_P(Quantized, WeightsAreTheToolsOwn) {
-  const Case& c = GetParam();
+  const QuantizedCase& c = GetParam();
   const Expected want = expected(c.name);
-  const auto file = io::open(folder(c.name));
+  const auto file = io::open(quantized_folder(c.name));
   const Tensor w = file->get(want.name);
   EXPECT_EQ(w.dtype().name(), c.dtype);
   EXPECT_EQ(w.sizes(), want.weight.sizes());
@@ -92,11 +93,11 @@ TEST_P(Quantized, WeightsAreTheToolsOwn) {
 }
 
 TEST_P(Quantized, LogitsAreThoseOfTheSameWeights) {
-  const Case& c = GetParam();
+  const QuantizedCase& c = GetParam();
   const Expected want = expected(c.name);
   NoGrad guard;
   for (const DType dtype : {DType(), f32}) {
-    models::Model m = models::load(folder(c.name), {.dtype = dtype});
+    models::Model m = models::load(quantized_folder(c.name), {.dtype = dtype});
     EXPECT_LT(apart(m(want.ids).to(f32), want.logits), 1e-4) << dtype.name();
   }
 }
@@ -105,7 +106,7 @@ TEST_P(Quantized, LogitsAreThoseOfTheSameWeights) {
 TEST_P(Quantized, SavedAgainItIsTheSame) {
   const std::string name = GetParam().name;
   const Folder there;
-  models::Model m = models::load(folder(name));
+  models::Model m = models::load(quantized_folder(name));
   m->save_pretrained(there / "model");
   models::Model again = models::load(there / "model");
   auto want = m->named_parameters(), got = again->named_parameters();
@@ -114,7 +115,8 @@ TEST_P(Quantized, SavedAgainItIsTheSame) {
   const bool read_only = name.starts_with("torchao") || name.starts_with("mlx") || name == "bitnet" || name == "ct_mxfp4";
   EXPECT_NE(json::parse(text_of_file(there / "model/config.json")).contains("quantization_config"), read_only);
   if (read_only) return;
-  const auto ours = io::open(there / "model/model.safetensors"), theirs = io::open(folder(name) + "/model.safetensors");
+  const auto ours = io::open(there / "model/model.safetensors"),
+             theirs = io::open(quantized_folder(name) + "/model.safetensors");
   for (const io::TensorInfo& t : theirs->tensors()) {
     ASSERT_TRUE(ours->has(t.name)) << t.name;
     const Tensor is = ours->get(t.name), was = theirs->get(t.name);
@@ -137,8 +139,8 @@ TEST_P(Quantized, SavedAgainItIsTheSame) {
 struct Changed {
   std::map<std::string, Tensor> tensors;
   json config;
-  explicit Changed(const std::string& name) : config(json::parse(text_of_file(folder(name) + "/config.json"))) {
-    for (auto& [key, t] : io::load_safetensors(folder(name) + "/model.safetensors").tensors) tensors[key] = t;
+  explicit Changed(const std::string& name) : config(json::parse(text_of_file(quantized_folder(name) + "/config.json"))) {
+    for (auto& [key, t] : io::load_safetensors(quantized_folder(name) + "/model.safetensors").tensors) tensors[key] = t;
   }
   std::string error() const {  // without the file's name
     const Folder there;
@@ -227,9 +229,10 @@ TEST(QuantizedConversion, SymmetricGptqIsGgufsAndBack) {
   } cases[] = {{"gptq_sym4", "q4_0", "i4(group=32,scale=f16)"}, {"gptq_sym8", "q8_0", "i8(group=32,scale=f16)"}};
   for (const auto& c : cases) {
     const std::string gguf = there / (std::string(c.name) + ".gguf"), again = there / (std::string(c.name) + ".safetensors");
-    for (const io::Converted& t : convert_linears(folder(c.name), gguf, c.there)) EXPECT_TRUE(t.difference.exact) << t.name;
+    for (const io::Converted& t : convert_linears(quantized_folder(c.name), gguf, c.there))
+      EXPECT_TRUE(t.difference.exact) << t.name;
     for (const io::Converted& t : convert_linears(gguf, again, c.back)) EXPECT_TRUE(t.difference.exact) << t.name;
-    const auto was = io::open(folder(c.name)), is = io::open(again);
+    const auto was = io::open(quantized_folder(c.name)), is = io::open(again);
     const std::string name = expected(c.name).name;
     EXPECT_EQ(io::open(gguf)->get(name).dtype(), DType::parse(c.there));
     EXPECT_EQ(content(is->get(name)), content(was->get(name)));
@@ -239,7 +242,7 @@ TEST(QuantizedConversion, SymmetricGptqIsGgufsAndBack) {
 TEST(QuantizedConversion, WhatIsNotExactSaysHowFarItIs) {
   const Folder there;
   for (const auto& [name, format] : {std::pair("awq", "q4_1"), {"fp8", "q8_0"}, {"bnb_nf4", "q4_0"}, {"gptq_asym3", "q4_1"}})
-    for (const io::Converted& t : convert_linears(folder(name), there / "out.safetensors", format)) {
+    for (const io::Converted& t : convert_linears(quantized_folder(name), there / "out.safetensors", format)) {
       const bool linear = t.name.ends_with("_proj.weight") && t.to == DType::parse(format);
       EXPECT_EQ(t.difference.exact, !linear) << name << " " << t.name;
       if (linear) { EXPECT_GT(t.difference.max_abs, 0) << name; }
@@ -248,10 +251,11 @@ TEST(QuantizedConversion, WhatIsNotExactSaysHowFarItIs) {
 
 TEST(QuantizedConversion, Mxfp4IsGgufsOwn) {
   const Folder there;
-  for (const io::Converted& t : io::convert(*io::open(folder("ct_mxfp4")), there / "m.gguf"))
+  for (const io::Converted& t : io::convert(*io::open(quantized_folder("ct_mxfp4")), there / "m.gguf"))
     EXPECT_TRUE(t.difference.exact) << t.name;
   const Expected want = expected("ct_mxfp4");
-  EXPECT_EQ(content(io::open(there / "m.gguf")->get(want.name)), content(io::open(folder("ct_mxfp4"))->get(want.name)));
+  EXPECT_EQ(content(io::open(there / "m.gguf")->get(want.name)),
+            content(io::open(quantized_folder("ct_mxfp4"))->get(want.name)));
 }
 
 TEST(QuantizedErrors, OfTheOthers) {
@@ -296,14 +300,14 @@ TEST(Quantized, AutoRoundIsGptqOrAwq) {
 
 TEST(QuantizedConversion, TransposedWeightsAreCopied) {
   const Folder there;
-  for (const io::Converted& t : io::convert(*io::open(folder("mxfp4")), there / "m.safetensors"))
+  for (const io::Converted& t : io::convert(*io::open(quantized_folder("mxfp4")), there / "m.safetensors"))
     EXPECT_TRUE(t.difference.exact) << t.name;
   const std::string name = expected("mxfp4").name;
-  EXPECT_EQ(content(io::open(there / "m.safetensors")->get(name)), content(io::open(folder("mxfp4"))->get(name)));
+  EXPECT_EQ(content(io::open(there / "m.safetensors")->get(name)), content(io::open(quantized_folder("mxfp4"))->get(name)));
   io::convert(*io::open(there / "m.safetensors"), there / "again.safetensors");
-  EXPECT_EQ(content(io::open(there / "again.safetensors")->get(name)), content(io::open(folder("mxfp4"))->get(name)));
+  EXPECT_EQ(content(io::open(there / "again.safetensors")->get(name)), content(io::open(quantized_folder("mxfp4"))->get(name)));
   for (const io::Converted& t :
-       io::convert(*io::open(folder("mxfp4")), there / "q.safetensors", {.map = {{"*experts*proj", "q8_0"}}}))
+       io::convert(*io::open(quantized_folder("mxfp4")), there / "q.safetensors", {.map = {{"*experts*proj", "q8_0"}}}))
     EXPECT_EQ(t.to, t.name.find("experts") != t.name.npos && !t.name.ends_with("bias") ? q8_0 : f32) << t.name;
 }
 

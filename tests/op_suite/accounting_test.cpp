@@ -123,14 +123,15 @@ void check_backward_cost(Op op, DType dtype, Layout) {
   }
 }
 
-[[maybe_unused]] const bool kAdded = add_check({"meta", {"f32", "bf16"}, {Layout::contiguous}, always, check_meta, kOnce}) &&
-                                     add_check({"cost", {"f32"}, {Layout::contiguous}, always, check_cost, kOnce}) &&
-                                     add_check({"backward_cost",
-                                                {"f32"},
-                                                {Layout::contiguous},
-                                                [](Op, const OpDef& def) { return differentiable(def); },
-                                                check_backward_cost,
-                                                kOnce});
+[[maybe_unused]] const bool kAccountingAdded =
+    add_check({"meta", {"f32", "bf16"}, {Layout::contiguous}, always, check_meta, kOnce}) &&
+    add_check({"cost", {"f32"}, {Layout::contiguous}, always, check_cost, kOnce}) &&
+    add_check({"backward_cost",
+               {"f32"},
+               {Layout::contiguous},
+               [](Op, const OpDef& def) { return differentiable(def); },
+               check_backward_cost,
+               kOnce});
 
 }  // namespace
 }  // namespace dyadic::op_suite

@@ -93,7 +93,7 @@ bool is_listed(Op op, const OpDef&) { return table("autocast").contains(op_name(
 
 [[maybe_unused]] const bool kListed =
     add_check({"autocast_list", {"f32", "bf16"}, {Layout::contiguous}, is_listed, check_list, kOnce});
-[[maybe_unused]] const bool kAdded =
+[[maybe_unused]] const bool kAutocastAdded =
     add_check({"autocast", {"f32", "bf16", "f64"}, {Layout::contiguous}, has_policy, check_autocast, kOnce});
 
 }  // namespace

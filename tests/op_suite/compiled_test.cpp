@@ -66,7 +66,7 @@ void check_compiled(Op op, DType dtype, Layout layout) {
 }
 
 bool has_values(Op op, const OpDef&) { return op != Op::empty_ && op != Op::empty_like_; }
-[[maybe_unused]] const bool kAdded =
+[[maybe_unused]] const bool kCompiledAdded =
     add_check({"compiled", {"f32", "bf16", "f64", "i64"}, {Layout::contiguous}, has_values, check_compiled});
 [[maybe_unused]] const bool kStrided =
     add_check({"compiled", {"f32", "f16"}, {Layout::strided, Layout::expanded}, has_values, check_compiled});

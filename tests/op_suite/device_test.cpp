@@ -97,7 +97,7 @@ void check_device_grad(Op op, DType dtype, Layout layout) {
 
 bool takes_grad(Op, const OpDef& def) { return differentiable(def); }
 
-[[maybe_unused]] const bool kAdded =
+[[maybe_unused]] const bool kDeviceAdded =
     cuda::is_available() &&
     add_check({"cuda",
                {"f64", "f32", "f16", "bf16", "i64", "i32", "i8", "u8", "bool"},

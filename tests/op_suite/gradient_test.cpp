@@ -157,17 +157,17 @@ void check_inplace_grad(Op op, DType, Layout) {
   }
 }
 
-bool takes_grad(Op, const OpDef& def) { return differentiable(def); }
+bool has_gradient(Op, const OpDef& def) { return differentiable(def); }
 bool inplace_grad(Op, const OpDef& def) { return def.inplace && differentiable(def); }
 const std::vector<Layout> kDense = {Layout::contiguous};
 
-[[maybe_unused]] const bool kAdded =
-    add_check({"gradcheck", {"f64"}, kDense, takes_grad, check_gradcheck, kOnce}) &&
-    add_check({"double_backward", {"f64"}, kDense, takes_grad, check_double, kOnce}) &&
+[[maybe_unused]] const bool kGradientAdded =
+    add_check({"gradcheck", {"f64"}, kDense, has_gradient, check_gradcheck, kOnce}) &&
+    add_check({"double_backward", {"f64"}, kDense, has_gradient, check_double, kOnce}) &&
     add_check({"grad",
                {"f32", "f16", "bf16"},
                {Layout::contiguous, Layout::strided, Layout::transposed, Layout::expanded, Layout::offset},
-               takes_grad,
+               has_gradient,
                check_grad}) &&
     add_check({"inplace_grad", {"f64"}, kDense, inplace_grad, check_inplace_grad});
 

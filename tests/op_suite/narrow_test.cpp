@@ -36,11 +36,11 @@ bool has_tensors(Op op, const OpDef&) {
     if (p.type.starts_with("Tensor")) return true;
   return false;
 }
-[[maybe_unused]] const bool kAdded = add_check({"narrow",
-                                                {"f8e4m3fn", "f8e5m2", "f6e3m2fn", "f4e2m1fn"},
-                                                {Layout::contiguous, Layout::transposed},
-                                                has_tensors,
-                                                check_narrow});
+[[maybe_unused]] const bool kNarrowAdded = add_check({"narrow",
+                                                      {"f8e4m3fn", "f8e5m2", "f6e3m2fn", "f4e2m1fn"},
+                                                      {Layout::contiguous, Layout::transposed},
+                                                      has_tensors,
+                                                      check_narrow});
 
 }  // namespace
 }  // namespace dyadic::op_suite

@@ -43,8 +43,8 @@ void check_record(Op op, DType, Layout) {
 
 bool has_bad(Op, const OpDef& def) { return *def.bad; }
 
-[[maybe_unused]] const bool kAdded = add_check({"bad", {"f32"}, {Layout::contiguous}, has_bad, check_bad, kOnce}) &&
-                                     add_check({"record", {"f32"}, {Layout::contiguous}, always, check_record, kOnce});
+[[maybe_unused]] const bool kRecordAdded = add_check({"bad", {"f32"}, {Layout::contiguous}, has_bad, check_bad, kOnce}) &&
+                                           add_check({"record", {"f32"}, {Layout::contiguous}, always, check_record, kOnce});
 
 TEST(OpSuiteLanguage, ReadsWhatRecordsWrite) {
   Sample s = parse_sample("cat([randn(2, 3), zeros(0)], -1)");

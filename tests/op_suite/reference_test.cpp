@@ -43,11 +43,11 @@ void check_reference(Op op, DType dtype, Layout layout) {
 }
 
 bool has_reference(Op op, const OpDef&) { return reference_kernel(op) != nullptr; }
-[[maybe_unused]] const bool kAdded = add_check({"reference",
-                                                {"f64", "f32", "f16", "bf16", "i64", "i32", "u8", "bool"},
-                                                {Layout::contiguous, Layout::strided, Layout::transposed},
-                                                has_reference,
-                                                check_reference});
+[[maybe_unused]] const bool kReferenceAdded = add_check({"reference",
+                                                         {"f64", "f32", "f16", "bf16", "i64", "i32", "u8", "bool"},
+                                                         {Layout::contiguous, Layout::strided, Layout::transposed},
+                                                         has_reference,
+                                                         check_reference});
 
 }  // namespace
 }  // namespace dyadic::op_suite

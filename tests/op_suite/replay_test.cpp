@@ -78,7 +78,7 @@ void check_replay(Op op, DType dtype, Layout) {
 bool has_plan(Op op, const OpDef& def) {
   return def.kind != OpKind::view && op_kernel(op) && op_kernel(op)->plan && !def.variant;
 }
-[[maybe_unused]] const bool kAdded = add_check({"replay", {"f32"}, {Layout::contiguous}, has_plan, check_replay});
+[[maybe_unused]] const bool kReplayAdded = add_check({"replay", {"f32"}, {Layout::contiguous}, has_plan, check_replay});
 
 }  // namespace
 }  // namespace dyadic::op_suite

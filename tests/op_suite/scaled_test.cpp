@@ -31,13 +31,13 @@ void check_scaled(Op op, DType dtype, Layout) {
   }
 }
 
-bool has_tensors(Op op, const OpDef&) {
+bool takes_tensors(Op op, const OpDef&) {
   for (const Parameter& p : signature(op).parameters)
     if (p.type.starts_with("Tensor")) return true;
   return false;
 }
-[[maybe_unused]] const bool kAdded =
-    add_check({"scaled", {"nf4(block=64)", "i4(group=32)"}, {Layout::contiguous}, has_tensors, check_scaled});
+[[maybe_unused]] const bool kScaledAdded =
+    add_check({"scaled", {"nf4(block=64)", "i4(group=32)"}, {Layout::contiguous}, takes_tensors, check_scaled});
 
 }  // namespace
 }  // namespace dyadic::op_suite

@@ -59,9 +59,9 @@ void check_steps(Op op, DType dtype, Layout layout) {
   }
 }
 
-bool has_values(Op op, const OpDef&) { return op != Op::empty_ && op != Op::empty_like_; }
-[[maybe_unused]] const bool kAdded =
-    add_check({"steps", {"f32", "bf16"}, {Layout::contiguous, Layout::strided}, has_values, check_steps, kOnce});
+bool has_steps(Op op, const OpDef&) { return op != Op::empty_ && op != Op::empty_like_; }
+[[maybe_unused]] const bool kStepsAdded =
+    add_check({"steps", {"f32", "bf16"}, {Layout::contiguous, Layout::strided}, has_steps, check_steps, kOnce});
 
 }  // namespace
 }  // namespace dyadic::op_suite

@@ -61,7 +61,7 @@ Tensor make_input(const Value& v, uint64_t stream, const OpDef& def, Case::Kind 
   if (v.text == "indices") dtype = i64;
   if (dtype.is_integer() && v.text != "indices")
     for (double& e : x)
-      e = !std::isfinite(e) ? 0 : dtype.format()->def->kind == Kind::uint ? std::abs(std::round(e)) : std::round(e);
+      e = !std::isfinite(e) ? 0 : dtype.format()->def->kind == dyadic::Kind::uint ? std::abs(std::round(e)) : std::round(e);
   if (dtype == boolean && v.text != "mask")
     for (double& e : x) e = e > 0;
   Tensor t = from_data(x.data(), v.shape, f64).to(dtype);

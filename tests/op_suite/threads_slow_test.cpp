@@ -4,7 +4,8 @@
 namespace dyadic::op_suite {
 namespace {
 
-[[maybe_unused]] const bool kAdded = add_check({"threads", {"bf16", "f64"}, {Layout::contiguous}, always, check_threads});
+[[maybe_unused]] const bool kThreadsSlowAdded =
+    add_check({"threads", {"bf16", "f64"}, {Layout::contiguous}, always, check_threads});
 
 }  // namespace
 }  // namespace dyadic::op_suite

@@ -4,7 +4,7 @@
 namespace dyadic::op_suite {
 namespace {
 
-[[maybe_unused]] const bool kAdded = add_check({"threads", {"f32"}, {Layout::contiguous}, always, check_threads, kOnce});
+[[maybe_unused]] const bool kThreadsAdded = add_check({"threads", {"f32"}, {Layout::contiguous}, always, check_threads, kOnce});
 
 }  // namespace
 }  // namespace dyadic::op_suite

@@ -184,7 +184,7 @@ void check_torch(Op op, DType dtype, Layout) {
 bool repeatable(Op op, const OpDef& def) { return !def.random && skip_reason(op, "values").empty(); }
 bool repeatable_integers(Op op, const OpDef& def) { return repeatable(op, def) && takes_integers(op, def); }
 
-[[maybe_unused]] const bool kAdded =
+[[maybe_unused]] const bool kTorchAdded =
     add_check({"torch", {"f32", "f64"}, {Layout::contiguous}, repeatable, check_torch}) &&
     add_check({"torch_integers", {"i64"}, {Layout::contiguous}, repeatable_integers, check_torch});
 

@@ -9,11 +9,11 @@ namespace dyadic::op_suite {
 namespace {
 
 using Kind = Case::Kind;
-const std::vector<Layout> kDense = {Layout::contiguous};
+const std::vector<Layout> kDenseLayouts = {Layout::contiguous};
 const std::vector<Layout> kOther = {Layout::strided, Layout::transposed, Layout::expanded, Layout::offset, Layout::reversed};
 const std::vector<const char*> kAllTypes = {"f64", "f32", "f16", "bf16", "i64", "i32", "i16", "i8", "u8", "u64", "bool"};
 
-bool has_tensors(Op op, const OpDef&) {
+bool any_tensors(Op op, const OpDef&) {
   for (const Parameter& p : signature(op).parameters)
     if (p.type.starts_with("Tensor")) return true;
   return false;
@@ -154,11 +154,11 @@ bool is_pointwise(Op, const OpDef& def) { return def.kind == OpKind::pointwise; 
 bool several_inputs(Op, const OpDef& def) { return def.kind == OpKind::pointwise && def.pw.inputs > 1; }
 bool has_inplace(Op, const OpDef& def) { return def.inplace; }
 
-[[maybe_unused]] const bool kAdded =
-    add_check({"values", kAllTypes, kDense, always, check_values}) &&
-    add_check({"rounding", {"f16", "bf16"}, kDense, is_pointwise, check_rounding}) &&
-    add_check({"layout", {"f64", "f32", "f16", "bf16", "i64"}, kOther, has_tensors, check_layout}) &&
-    add_check({"broadcast", kAllTypes, kDense, several_inputs, check_broadcast}) &&
+[[maybe_unused]] const bool kValuesAdded =
+    add_check({"values", kAllTypes, kDenseLayouts, always, check_values}) &&
+    add_check({"rounding", {"f16", "bf16"}, kDenseLayouts, is_pointwise, check_rounding}) &&
+    add_check({"layout", {"f64", "f32", "f16", "bf16", "i64"}, kOther, any_tensors, check_layout}) &&
+    add_check({"broadcast", kAllTypes, kDenseLayouts, several_inputs, check_broadcast}) &&
     add_check({"inplace",
                {"f64", "f32", "f16", "bf16", "i64", "u8"},
                {Layout::contiguous, Layout::strided, Layout::transposed, Layout::offset},

@@ -11,11 +11,11 @@
 namespace dyadic {
 namespace {
 
-struct Shape {
+struct ConvShape {
   int64_t batch, channels, filters, groups, height, width, kernel, stride, padding, dilation;
 };
 
-const Shape kShapes[] = {
+const ConvShape kConvShapes[] = {
     {2, 6, 6, 6, 9, 17, 3, 1, 1, 1},    // depthwise, rows of one vector and a little
     {1, 4, 4, 4, 7, 7, 3, 1, 1, 1},     // small planes
     {3, 5, 5, 5, 33, 32, 3, 2, 1, 1},   // strides
@@ -31,10 +31,10 @@ const Shape kShapes[] = {
 };
 
 struct Conv {
-  Shape s;
+  ConvShape s;
   Tensor x, w, b, dy, y, dx, dw;
 
-  Conv(const Shape& shape, DType d) : s(shape) {
+  Conv(const ConvShape& shape, DType d) : s(shape) {
     manual_seed(3);
     auto make = [&](std::vector<int64_t> sizes) { return randn(sizes, f64).to(d); };
     x = make({s.batch, s.channels, s.height, s.width}).requires_grad_();
@@ -70,7 +70,7 @@ void expect_near(const std::vector<double>& got, const std::vector<double>& want
 
 TEST(ConvKernel, IsTheSumThatDefinesIt) {
   for (DType d : {f64, f32, bf16}) {
-    for (const Shape& s : kShapes) {
+    for (const ConvShape& s : kConvShapes) {
       SCOPED_TRACE(testing::Message() << d.name() << " [" << s.batch << ", " << s.channels << ", " << s.height << ", "
                                       << s.width << "] to " << s.filters << ", groups " << s.groups << ", kernel " << s.kernel);
       const Conv c(s, d);
@@ -96,7 +96,7 @@ TEST(ConvKernel, IsTheSumThatDefinesIt) {
 
 TEST(ConvKernel, SameBitsForAnyNumberOfThreads) {
   const int before = num_threads();
-  for (const Shape& s : kShapes) {
+  for (const ConvShape& s : kConvShapes) {
     set_num_threads(1);
     const Conv one(s, f32);
     for (int threads : {2, 3, 7}) {

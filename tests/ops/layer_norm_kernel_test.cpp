@@ -8,12 +8,13 @@ namespace {
 
 using Values = std::vector<double>;
 
-struct Expected {
+struct ExpectedNorm {
   Values y, mean, rstd, dx, dweight, dbias;
 };
 
-Expected layer_norm(const Values& x, const Values& w, const Values& b, const Values& dy, int64_t rows, int64_t n, double eps) {
-  Expected e{Values(rows * n), Values(rows), Values(rows), Values(rows * n), Values(n), Values(n)};
+ExpectedNorm layer_norm(const Values& x, const Values& w, const Values& b, const Values& dy, int64_t rows, int64_t n,
+                        double eps) {
+  ExpectedNorm e{Values(rows * n), Values(rows), Values(rows), Values(rows * n), Values(n), Values(n)};
   for (int64_t r = 0; r < rows; r++) {
     double mean = 0, squares = 0, g_sum = 0, gh_sum = 0;
     for (int64_t j = 0; j < n; j++) mean += x[r * n + j] / n;
@@ -81,8 +82,8 @@ TEST(LayerNormKernel, MatchesPlainLoops) {
         Case c(dtype, s.rows, s.n, 7, dtype);
         c.run(affine);
         const Values none;
-        const Expected want = layer_norm(c.x.values(), affine ? c.w.values() : none, affine ? c.b.values() : none,
-                                         c.dy.values(), s.rows, s.n, 1e-5);
+        const ExpectedNorm want = layer_norm(c.x.values(), affine ? c.w.values() : none, affine ? c.b.values() : none,
+                                             c.dy.values(), s.rows, s.n, 1e-5);
         // f32: rows of magnitude 3 are centred before they are squared, so errors are a few 2^-24 of the largest term.
         const double e = relative_error(dtype), absolute = dtype == f64 ? 1e-13 : 4e-6;
         expect_close(c.mean.values(), want.mean, dtype == f64 ? 1e-14 : 1e-6, absolute, "mean");
@@ -100,7 +101,7 @@ TEST(LayerNormKernel, MatchesPlainLoops) {
 TEST(LayerNormKernel, LongRowsAndMixedFormats) {
   Case c(bf16, 2, 100003, 8, f32);
   c.run(true);
-  const Expected want = layer_norm(c.x.values(), c.w.values(), c.b.values(), c.dy.values(), 2, 100003, 1e-5);
+  const ExpectedNorm want = layer_norm(c.x.values(), c.w.values(), c.b.values(), c.dy.values(), 2, 100003, 1e-5);
   expect_close(c.mean.values(), want.mean, 1e-7, 1e-7, "mean");
   expect_close(c.rstd.values(), want.rstd, 3e-7, 0, "rstd");
   expect_close(c.y.values(), want.y, relative_error(bf16), 2e-6, "y");
@@ -114,7 +115,7 @@ TEST(LayerNormKernel, LargeMeanLosesNothing) {
   const Array x(f32, v);
   Array y(f32, 4096), mean(f32, 1), rstd(f32, 1);
   layer_norm_kernel().forward({1, 4096}, x.source(), {}, {}, 0, y.target(), mean.bytes.data(), rstd.bytes.data(), nullptr);
-  const Expected want = layer_norm(x.values(), {}, {}, Values(4096), 1, 4096, 0);
+  const ExpectedNorm want = layer_norm(x.values(), {}, {}, Values(4096), 1, 4096, 0);
   expect_close(rstd.values(), want.rstd, 1e-6, 0, "rstd");  // sum of squares minus square of the sum would be off by 1
 }
 

@@ -17,9 +17,9 @@ namespace {
 
 using Tensors = std::vector<Tensor>;
 
-double difference(const Tensor& a, const Tensor& b) { return amax(abs(a - b)).item(); }
+double largest_difference(const Tensor& a, const Tensor& b) { return amax(abs(a - b)).item(); }
 Tensor mh(const Tensor& t) { return conj(t.transpose(-2, -1)); }
-Tensor random_complex(IntList sizes) { return complex(randn(sizes, f64), randn(sizes, f64)); }
+Tensor complex_matrix(IntList sizes) { return complex(randn(sizes, f64), randn(sizes, f64)); }
 Tensor positive_definite(const Tensor& x) {
   return matmul(x, mh(x)) + eye(x.size(-2), {}, x.dtype()) * Scalar(double(x.size(-2)));
 }
@@ -101,7 +101,7 @@ TEST(LinalgGradient, OfEigenvaluesAndProjections) {
   check_complex({3, 3}, f);
   manual_seed(2);
   const Tensor x = randn({4, 4}, f64);
-  EXPECT_LT(difference(f(x)[0], linalg::matrix_exp(x)), 1e-11);
+  EXPECT_LT(largest_difference(f(x)[0], linalg::matrix_exp(x)), 1e-11);
 }
 
 TEST(LinalgGradient, OfADeterminantThatIsZero) {
@@ -116,7 +116,7 @@ template <class F> void for_each_kind(F f) {
   for (int64_t m : {1, 2, 5, 40})
     for (int64_t n : {1, 3, 5, 33}) {
       f(randn({2, m, n}, f64));
-      f(random_complex({2, m, n}));
+      f(complex_matrix({2, m, n}));
     }
 }
 
@@ -124,21 +124,21 @@ TEST(Linalg, DecompositionsPutTogetherAreTheMatrix) {
   for_each_kind([](const Tensor& a) {
     const Tensor one = eye(std::min(a.size(-1), a.size(-2)), {}, a.dtype());
     const auto [q, r] = linalg::qr(a);
-    EXPECT_LT(difference(matmul(q, r), a), 1e-12);
-    EXPECT_LT(difference(matmul(mh(q), q), one), 1e-12);
-    EXPECT_EQ(difference(tril(r, -1), zeros_like(r)), 0);
+    EXPECT_LT(largest_difference(matmul(q, r), a), 1e-12);
+    EXPECT_LT(largest_difference(matmul(mh(q), q), one), 1e-12);
+    EXPECT_EQ(largest_difference(tril(r, -1), zeros_like(r)), 0);
     const auto [u, s, vh] = linalg::svd(a, false);
-    EXPECT_LT(difference(matmul(mul(u, unsqueeze(s, -2)), vh), a), 1e-12);
-    EXPECT_LT(difference(matmul(mh(u), u), one), 1e-12);
-    EXPECT_LT(difference(matmul(vh, mh(vh)), one), 1e-12);
-    EXPECT_LT(difference(linalg::svdvals(a), s), 1e-12);
+    EXPECT_LT(largest_difference(matmul(mul(u, unsqueeze(s, -2)), vh), a), 1e-12);
+    EXPECT_LT(largest_difference(matmul(mh(u), u), one), 1e-12);
+    EXPECT_LT(largest_difference(matmul(vh, mh(vh)), one), 1e-12);
+    EXPECT_LT(largest_difference(linalg::svdvals(a), s), 1e-12);
     const auto full = linalg::svd(a);
-    EXPECT_LT(difference(matmul(full.U, mh(full.U)), eye(a.size(-2), {}, a.dtype())), 1e-12);
-    EXPECT_LT(difference(matmul(full.Vh, mh(full.Vh)), eye(a.size(-1), {}, a.dtype())), 1e-12);
+    EXPECT_LT(largest_difference(matmul(full.U, mh(full.U)), eye(a.size(-2), {}, a.dtype())), 1e-12);
+    EXPECT_LT(largest_difference(matmul(full.Vh, mh(full.Vh)), eye(a.size(-1), {}, a.dtype())), 1e-12);
     const auto [p, l, up] = linalg::lu(a);
-    EXPECT_LT(difference(matmul(matmul(p, l), up), a), 1e-12);
+    EXPECT_LT(largest_difference(matmul(matmul(p, l), up), a), 1e-12);
     const Tensor inverse = linalg::pinv(a);
-    EXPECT_LT(difference(matmul(matmul(a, inverse), a), a), 1e-10);
+    EXPECT_LT(largest_difference(matmul(matmul(a, inverse), a), a), 1e-10);
   });
 }
 
@@ -148,54 +148,54 @@ TEST(Linalg, EigenvectorsAreEigenvectors) {
     for (const char* uplo : {"L", "U"}) {
       const Tensor part = *uplo == 'L' ? tril(a) : triu(a);  // the other triangle is not read
       const auto [l, v] = linalg::eigh(part, uplo);
-      EXPECT_LT(difference(matmul(a, v), mul(v, unsqueeze(l, -2))), 1e-10);
-      EXPECT_LT(difference(matmul(mh(v), v), eye(a.size(-1), {}, a.dtype())), 1e-11);
-      EXPECT_LT(difference(linalg::eigvalsh(part, uplo), l), 1e-10);
+      EXPECT_LT(largest_difference(matmul(a, v), mul(v, unsqueeze(l, -2))), 1e-10);
+      EXPECT_LT(largest_difference(matmul(mh(v), v), eye(a.size(-1), {}, a.dtype())), 1e-11);
+      EXPECT_LT(largest_difference(linalg::eigvalsh(part, uplo), l), 1e-10);
     }
     const Tensor c = linalg::cholesky(a);
-    EXPECT_LT(difference(matmul(c, mh(c)), a), 1e-11);
+    EXPECT_LT(largest_difference(matmul(c, mh(c)), a), 1e-11);
     if (x.size(-1) != x.size(-2)) return;
     const auto [l, v] = linalg::eig(x);
-    EXPECT_LT(difference(matmul(x.to(c128), v), mul(v, unsqueeze(l, -2))), 1e-11);
+    EXPECT_LT(largest_difference(matmul(x.to(c128), v), mul(v, unsqueeze(l, -2))), 1e-11);
   });
 }
 
 TEST(Linalg, PseudoInversesOfHermitianMatricesReadOneTriangle) {
   manual_seed(4);
-  for (const Tensor& x : {randn({2, 4, 4}, f64), random_complex({3, 3})}) {
+  for (const Tensor& x : {randn({2, 4, 4}, f64), complex_matrix({3, 3})}) {
     const Tensor a = add(x, mh(x)), hidden = add(tril(a), mul(triu(x, 1), 100));
     const Tensor p = linalg::pinv(a, {}, {}, true);
-    EXPECT_LT(difference(p, linalg::pinv(a)), 1e-11);
-    EXPECT_LT(difference(p, linalg::pinv(hidden, {}, {}, true)), 1e-11);
+    EXPECT_LT(largest_difference(p, linalg::pinv(a)), 1e-11);
+    EXPECT_LT(largest_difference(p, linalg::pinv(hidden, {}, {}, true)), 1e-11);
     const Tensor g = mul(x, 0.5);
     auto slope = [&g](const Tensor& of, bool hermitian) {
       Tensor t = of.detach().clone().requires_grad_();
       const Tensor y = linalg::pinv(t, {}, {}, hermitian);
       return grad({&y, 1}, {&t, 1}, {&g, 1})[0];
     };
-    EXPECT_LT(difference(slope(a, true), slope(a, false)), 1e-10);
-    EXPECT_LT(difference(slope(hidden, true), slope(a, false)), 1e-10);
+    EXPECT_LT(largest_difference(slope(a, true), slope(a, false)), 1e-10);
+    EXPECT_LT(largest_difference(slope(hidden, true), slope(a, false)), 1e-10);
   }
 }
 
 TEST(Linalg, SolutionsSolve) {
   manual_seed(3);
   for (int64_t n : {1, 2, 7, 50}) {
-    for (const Tensor& a : {randn({3, 1, n, n}, f64), random_complex({3, 1, n, n})}) {
-      const Tensor b = a.dtype().is_complex() ? random_complex({2, n, 4}) : randn({2, n, 4}, f64);
-      EXPECT_LT(difference(matmul(a, linalg::solve(a, b)), b), 1e-10);
+    for (const Tensor& a : {randn({3, 1, n, n}, f64), complex_matrix({3, 1, n, n})}) {
+      const Tensor b = a.dtype().is_complex() ? complex_matrix({2, n, 4}) : randn({2, n, 4}, f64);
+      EXPECT_LT(largest_difference(matmul(a, linalg::solve(a, b)), b), 1e-10);
       const Tensor right = linalg::solve(a, mh(b), false);
-      EXPECT_LT(difference(matmul(right, a), mh(b)), 1e-10);
-      EXPECT_LT(difference(matmul(a, linalg::inv(a)), eye(n, {}, a.dtype())), 1e-10);
+      EXPECT_LT(largest_difference(matmul(right, a), mh(b)), 1e-10);
+      EXPECT_LT(largest_difference(matmul(a, linalg::inv(a)), eye(n, {}, a.dtype())), 1e-10);
       const auto [lu, pivots] = linalg::lu_factor(a);
       for (bool left : {true, false})
         for (bool adjoint : {true, false}) {
           const Tensor rhs = left ? b : mh(b), m = adjoint ? mh(a) : a;
           const Tensor x = linalg::lu_solve(lu, pivots, rhs, left, adjoint);
-          EXPECT_LT(difference(left ? matmul(m, x) : matmul(x, m), rhs), 1e-10) << left << adjoint;
+          EXPECT_LT(largest_difference(left ? matmul(m, x) : matmul(x, m), rhs), 1e-10) << left << adjoint;
         }
       for (const char* driver : {"gels", "gelsy", "gelsd", "gelss"})
-        EXPECT_LT(difference(linalg::lstsq(a, b, {}, driver).solution, linalg::solve(a, b)), 1e-8) << driver;
+        EXPECT_LT(largest_difference(linalg::lstsq(a, b, {}, driver).solution, linalg::solve(a, b)), 1e-8) << driver;
     }
   }
 }
@@ -207,17 +207,17 @@ TEST(Linalg, LargeMatricesByHalves) {
     for (int64_t n : {64, 129, 200}) {
       const Tensor a = randn({m, n}, f64);
       const auto [p, l, u] = linalg::lu(a);
-      EXPECT_LT(difference(matmul(matmul(p, l), u), a), 1e-11) << m << " " << n;
+      EXPECT_LT(largest_difference(matmul(matmul(p, l), u), a), 1e-11) << m << " " << n;
       const Tensor square = positive_definite(a), b = randn({m, n}, f64), lower = linalg::cholesky(square);
-      EXPECT_LT(difference(matmul(lower, lower.t()), square), 1e-9) << m;
-      EXPECT_EQ(difference(linalg::cholesky(square, true), lower.t()), 0) << m;
-      EXPECT_LT(difference(matmul(square, linalg::solve(square, b)), b), 1e-9) << m;
-      EXPECT_LT(difference(matmul(square, linalg::inv(square)), eye(m, {}, f64)), 1e-9) << m;
+      EXPECT_LT(largest_difference(matmul(lower, lower.t()), square), 1e-9) << m;
+      EXPECT_EQ(largest_difference(linalg::cholesky(square, true), lower.t()), 0) << m;
+      EXPECT_LT(largest_difference(matmul(square, linalg::solve(square, b)), b), 1e-9) << m;
+      EXPECT_LT(largest_difference(matmul(square, linalg::inv(square)), eye(m, {}, f64)), 1e-9) << m;
       for (bool upper : {true, false})
         for (bool left : {true, false}) {
           const Tensor part = upper ? lower.t() : lower, rhs = left ? b : b.t();
           const Tensor x = linalg::solve_triangular(part, rhs, upper, left);
-          EXPECT_LT(difference(left ? matmul(part, x) : matmul(x, part), rhs), 1e-9) << upper << left;
+          EXPECT_LT(largest_difference(left ? matmul(part, x) : matmul(x, part), rhs), 1e-9) << upper << left;
         }
       const auto [sign, log] = linalg::slogdet(square);
       EXPECT_EQ(sign.item(), 1);
@@ -237,17 +237,17 @@ TEST(Linalg, FactorsOfEveryShape) {
   for (int64_t m : {1, 5, 16, 17, 100, 300})
     for (int64_t n : {1, 5, 16, 17, 100, 300})
       for (DType d : {f32, f64, c64, c128}) {
-        const Tensor a = (d.is_complex() ? random_complex({2, m, n}) : randn({2, m, n}, f64)).to(d);
+        const Tensor a = (d.is_complex() ? complex_matrix({2, m, n}) : randn({2, m, n}, f64)).to(d);
         const auto [p, l, u] = linalg::lu(a);
         const double eps = d.to_real() == f32 ? 1e-5 : 1e-13;
-        EXPECT_LT(difference(matmul(matmul(p, l), u), a), eps * std::sqrt(double(std::min(m, n)))) << m << " " << n;
+        EXPECT_LT(largest_difference(matmul(matmul(p, l), u), a), eps * std::sqrt(double(std::min(m, n)))) << m << " " << n;
         EXPECT_LE(amax(abs(l)).item(), d.is_complex() ? 1.4143 : 1) << m << " " << n;
       }
 }
 
 TEST(Linalg, SameBitsForAnyNumberOfThreads) {
   manual_seed(4);
-  const Tensor a = randn({37, 20, 20}), b = random_complex({5, 30, 30}), large = randn({1, 300, 300});
+  const Tensor a = randn({37, 20, 20}), b = complex_matrix({5, 30, 30}), large = randn({1, 300, 300});
   auto run = [&] {
     std::string bytes;
     auto take = [&](const Tensor& t) { bytes.append(static_cast<const char*>(t.contiguous().data_ptr()), size_t(t.nbytes())); };
@@ -305,7 +305,7 @@ TEST(Linalg, NarrowFloatsComputeInF32) {
   manual_seed(8);
   const Tensor a = positive_definite(randn({4, 4}, f64)).to(bf16);
   EXPECT_EQ(linalg::inv(a).dtype(), bf16);
-  EXPECT_EQ(difference(linalg::inv(a).to(f32), linalg::inv(a.to(f32)).to(bf16).to(f32)), 0);
+  EXPECT_EQ(largest_difference(linalg::inv(a).to(f32), linalg::inv(a.to(f32)).to(bf16).to(f32)), 0);
 }
 
 }  // namespace

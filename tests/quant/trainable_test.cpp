@@ -12,7 +12,7 @@
 namespace dyadic::inline v1::quant {
 namespace {
 
-template <class F> std::string error_of(F&& f) {
+template <class F> std::string train_error(F&& f) {
   try {
     f();
   } catch (const Error& e) { return e.what(); }
@@ -287,21 +287,22 @@ TEST(Calibrate, InputsKeepTheirScale) {
 
 TEST(Trainable, SaysWhatIsWrong) {
   Net m;
-  EXPECT_NE(error_of([&] { freeze(m); }).find("freeze: no layer here is trainable"), std::string::npos);
+  EXPECT_NE(train_error([&] { freeze(m); }).find("freeze: no layer here is trainable"), std::string::npos);
   Batches data({ids()});
-  EXPECT_NE(error_of([&] { calibrate(m, data); }).find("calibrate: no layer here takes a scale"), std::string::npos);
-  EXPECT_NE(error_of([&] {
+  EXPECT_NE(train_error([&] { calibrate(m, data); }).find("calibrate: no layer here takes a scale"), std::string::npos);
+  EXPECT_NE(train_error([&] {
               quantize(m, {.weights = q4_0, .include = {"words.*"}, .trainable = true, .learned_scales = true});
             }).find("learned scales are for integers without zero points, such as i4(row): words.weight is to be q4_0"),
             std::string::npos);
-  EXPECT_NE(error_of([&] { quantize(m, {.weights = format("i4(row)"), .method = "hqq", .trainable = true}); }).find("hqq"),
+  EXPECT_NE(train_error([&] { quantize(m, {.weights = format("i4(row)"), .method = "hqq", .trainable = true}); }).find("hqq"),
             std::string::npos);
   quantize(m, {.weights = format("i4(row)"), .activations = format("i8(tensor)"), .trainable = true});
-  EXPECT_NE(error_of([&] { quantize(m, {.weights = format("i4(row)"), .trainable = true}); }).find("freeze() it first"),
+  EXPECT_NE(train_error([&] { quantize(m, {.weights = format("i4(row)"), .trainable = true}); }).find("freeze() it first"),
             std::string::npos);
-  EXPECT_NE(error_of([&] { calibrate(m, data, {.observer = "msee"}); }).find("did you mean mse?"), std::string::npos);
+  EXPECT_NE(train_error([&] { calibrate(m, data, {.observer = "msee"}); }).find("did you mean mse?"), std::string::npos);
   m.conv.value("weight").detach().fill_(NAN);
-  EXPECT_NE(error_of([&] { calibrate(m, data); }).find("calibrate: NaN or infinities are among the inputs"), std::string::npos);
+  EXPECT_NE(train_error([&] { calibrate(m, data); }).find("calibrate: NaN or infinities are among the inputs"),
+            std::string::npos);
 }
 
 }  // namespace

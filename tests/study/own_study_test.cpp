@@ -21,13 +21,13 @@ namespace fs = std::filesystem;
 using data::Value;
 using nlohmann::json;
 
-struct Folder {
+struct StudyFolder {
   std::string path;
-  Folder() {
+  StudyFolder() {
     path = (fs::temp_directory_path() / "dyadic_study_XXXXXX").native();
     if (!mkdtemp(path.data())) std::abort();
   }
-  ~Folder() { fs::remove_all(path); }
+  ~StudyFolder() { fs::remove_all(path); }
   std::string operator/(const char* name) const { return path + "/" + name; }
 };
 
@@ -66,7 +66,7 @@ struct Loader {
 };
 
 TEST(OwnStudy, TrainsStoresAndRecommends) {
-  Folder f;
+  StudyFolder f;
   Loader l;
   const Study found = study(make, l.loader, losses, small(f / "a"));
   const StudyResult& s = found.result;
@@ -113,7 +113,7 @@ json without_times(const Study& s) {
 }
 
 TEST(OwnStudy, TheSameSeedGivesTheSameReport) {
-  Folder f;
+  StudyFolder f;
   Loader l;
   const Study a = study(make, l.loader, losses, small(f / "a"));
   const Study b = study(make, l.loader, losses, small(f / "b"));  // the loader has been used by then
@@ -121,7 +121,7 @@ TEST(OwnStudy, TheSameSeedGivesTheSameReport) {
 }
 
 TEST(OwnStudy, InterruptedAndResumedItIsTheSame) {
-  Folder f;
+  StudyFolder f;
   Loader l;
   const Study whole = study(make, l.loader, losses, small(f / "whole"));
   int64_t calls = 0;
@@ -148,7 +148,7 @@ TEST(OwnStudy, InterruptedAndResumedItIsTheSame) {
 }
 
 TEST(OwnStudy, RegressionByItsRootMeanSquare) {
-  Folder f;
+  StudyFolder f;
   Generator g(5);
   std::vector<Value> batches;
   const Tensor w = randn({8, 1}, g);
@@ -295,7 +295,7 @@ struct Outliers : Net {
 };
 
 TEST(OwnStudy, PerLayerNamesTheOutlierAndKeepsItInMoreBits) {
-  Folder f;
+  StudyFolder f;
   Loader l;
   StudyOptions o = small(f / "a");
   o.metric = {};
@@ -322,7 +322,7 @@ TEST(OwnStudy, PerLayerNamesTheOutlierAndKeepsItInMoreBits) {
 }
 
 TEST(OwnStudy, AShadowTellsWhichModulesRound) {
-  Folder f;
+  StudyFolder f;
   Loader l;
   StudyOptions o = small(f / "a");
   o.recipes = {recipe("bf16"), {.name = "stored", .parameters = bf16}};
@@ -359,7 +359,7 @@ TEST(OwnStudy, AShadowTellsWhichModulesRound) {
 }
 
 TEST(OwnStudy, ALossThatIsNotFiniteNamesItsOrigin) {
-  Folder f;
+  StudyFolder f;
   Loader l;
   StudyOptions o = small(f / "a");
   o.recipes = {{.compute = f16}, recipe("bf16")};

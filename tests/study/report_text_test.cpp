@@ -14,7 +14,7 @@
 namespace dyadic::study {
 namespace {
 
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+bool says(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 TEST(ReportText, FitsItsWidth) {
   for (int width : {80, 100, 140}) {
@@ -26,13 +26,13 @@ TEST(ReportText, FitsItsWidth) {
       begin = end + 1;
     }
     EXPECT_EQ(text.find('\x1b'), std::string::npos);
-    EXPECT_TRUE(has(text, "  \u25b8 pure-bf16-sr"));
-    EXPECT_TRUE(has(text, "+0.0148 \u00b1 0.0012"));
-    EXPECT_EQ(has(text, "tokens/s"), width >= 100);
+    EXPECT_TRUE(says(text, "  \u25b8 pure-bf16-sr"));
+    EXPECT_TRUE(says(text, "+0.0148 \u00b1 0.0012"));
+    EXPECT_EQ(says(text, "tokens/s"), width >= 100);
     // The answer stands last.
     EXPECT_GT(text.find("\nRecommendation\n"), text.find("q4_0"));
   }
-  EXPECT_TRUE(has(report_text(sample_result(20), {140, true}), "\x1b["));
+  EXPECT_TRUE(says(report_text(sample_result(20), {140, true}), "\x1b["));
 }
 
 TEST(ReportText, TroublesAndUnknowns) {
@@ -46,14 +46,14 @@ TEST(ReportText, TroublesAndUnknowns) {
   s.formats.clear();
   s.corpus.notes = {"x\x1b[31m was left out"};
   const std::string text = report_text(s, {120, false});
-  EXPECT_TRUE(has(
+  EXPECT_TRUE(says(
       text, "f16 stopped at step 17: the loss was not finite; the first op to produce such a value was exp in blocks.1.mlp."));
-  EXPECT_TRUE(has(text, "f16 (stopped)"));
-  EXPECT_TRUE(has(text, "interrupted"));
-  EXPECT_FALSE(has(text, "nan"));
-  EXPECT_FALSE(has(text, "\x1b"));
-  EXPECT_FALSE(has(text, "Weights stored in fewer bits"));
-  EXPECT_FALSE(has(report_text(StudyResult{}), "nan"));
+  EXPECT_TRUE(says(text, "f16 (stopped)"));
+  EXPECT_TRUE(says(text, "interrupted"));
+  EXPECT_FALSE(says(text, "nan"));
+  EXPECT_FALSE(says(text, "\x1b"));
+  EXPECT_FALSE(says(text, "Weights stored in fewer bits"));
+  EXPECT_FALSE(says(report_text(StudyResult{}), "nan"));
 }
 
 TEST(Numbers, Bytes) {

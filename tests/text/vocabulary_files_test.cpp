@@ -25,7 +25,7 @@ std::string stored(const std::string& name) {
   std::ifstream f(test_data("text/data/" + name + ".json"), std::ios::binary);
   return {std::istreambuf_iterator<char>(f), {}};
 }
-const std::string kConfig = R"({"bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>"})";
+const std::string kVocabularyConfig = R"({"bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>"})";
 
 // The tokens and merges of a tokenizer.json as they are.
 StoredVocabulary vocabulary_of(const json& j, const std::string& model, const std::string& pre) {
@@ -136,7 +136,7 @@ TEST(vocabulary_files, pieces_by_scores) {
   // HF's own, by way of scores.
   const std::vector<std::string> texts = stored_texts();
   for (const char* name : {"llama2", "gemma", "mistral"}) {
-    const Tokenizer own = Tokenizer::from_json(stored(name), kConfig);
+    const Tokenizer own = Tokenizer::from_json(stored(name), kVocabularyConfig);
     const StoredVocabulary there = own.stored_vocabulary(own.vocab_size() + 3);
     expect_same(there, name);
     const Tokenizer back = written(there);

@@ -44,7 +44,7 @@ PackedWeight weight(const Names& names, const std::string& stem) {
   });
 }
 
-std::vector<PackedWeight> find(const Names& names, const json& config) {
+std::vector<PackedWeight> find_awq(const Names& names, const json& config) {
   const std::string version = word_of(config, "version", "gemm");
   const int64_t bits = integer_of(config, "bits", integer_of(config, "w_bit", 4, 1, 64), 1, 64);
   DY_CHECK_AS(ValueError, (version == "gemm" || version == "GEMM") && bits == 4,
@@ -54,7 +54,7 @@ std::vector<PackedWeight> find(const Names& names, const json& config) {
   return all;
 }
 
-NamedTensors pack(const std::string& name, const Tensor& w, const json& config) {
+NamedTensors pack_awq(const std::string& name, const Tensor& w, const json& config) {
   if (w.dim() != 2 || !name.ends_with(".weight") || !w.is_contiguous()) return {};
   const int64_t out = w.size(0), in = w.size(1), given = integer_of(config, "group_size", 128, -1, 1 << 24);
   const IntegerKind k = integer_kind(w.dtype(), in);
@@ -82,7 +82,7 @@ NamedTensors pack(const std::string& name, const Tensor& w, const json& config) 
   return {{beside(name, "qweight"), words}, {beside(name, "qzeros"), zero_words}, {beside(name, "scales"), turned}};
 }
 
-json describe(DType dtype) {
+json describe_awq(DType dtype) {
   const IntegerKind k = integer_kind(dtype, -1);
   if (k.bits != 4 || k.ordered) return nullptr;
   return {
@@ -91,6 +91,6 @@ json describe(DType dtype) {
 
 }  // namespace
 
-extern constexpr Packing awq_packing = {"awq", find, pack, describe};
+extern constexpr Packing awq_packing = {"awq", find_awq, pack_awq, describe_awq};
 
 }  // namespace dyadic::inline v1::io

@@ -121,7 +121,7 @@ PackedWeight eight_bits(const Names& names, const std::string& stem) {
   });
 }
 
-std::vector<PackedWeight> find(const Names& names, const json&) {
+std::vector<PackedWeight> find_bitsandbytes(const Names& names, const json&) {
   std::vector<PackedWeight> all;
   for (const TensorInfo& t : names.file.tensors())
     if (const size_t at = t.name.find(kState); at != std::string::npos)
@@ -176,7 +176,7 @@ NamedTensors pack_eight_bits(const std::string& name, const Tensor& w) {
           {beside(name, "weight_format"), zeros({}, u8)}};
 }
 
-NamedTensors pack(const std::string& name, const Tensor& w, const json& config) {
+NamedTensors pack_bitsandbytes(const std::string& name, const Tensor& w, const json& config) {
   if (!name.ends_with(".weight") || !w.is_contiguous() || w.numel() == 0) return {};
   const std::string_view type = w.dtype().format()->def->name;
   const bool four = flag_of(config, "load_in_4bit", false), eight = flag_of(config, "load_in_8bit", false);
@@ -184,7 +184,7 @@ NamedTensors pack(const std::string& name, const Tensor& w, const json& config) 
   return eight && w.dtype() == i8_row && w.dim() == 2 ? pack_eight_bits(name, w) : NamedTensors();
 }
 
-json describe(DType dtype) {
+json describe_bitsandbytes(DType dtype) {
   const Format& f = *dtype.format();
   const std::string type = f.def->name;
   const bool four = type == "nf4" || type == "fp4";
@@ -201,6 +201,6 @@ json describe(DType dtype) {
 
 }  // namespace
 
-extern constexpr Packing bitsandbytes_packing = {"bitsandbytes", find, pack, describe};
+extern constexpr Packing bitsandbytes_packing = {"bitsandbytes", find_bitsandbytes, pack_bitsandbytes, describe_bitsandbytes};
 
 }  // namespace dyadic::inline v1::io

@@ -107,7 +107,7 @@ PackedWeight four_bit_floats(const Names& names, const std::string& stem) {
   });
 }
 
-std::vector<PackedWeight> find(const Names& names, const json& config) {
+std::vector<PackedWeight> find_compressed_tensors(const Names& names, const json& config) {
   std::vector<PackedWeight> all = float8_weights(names, {});
   for (const std::string& stem : names.before(".weight_scale")) {
     const auto dtype_at = [&](const std::string& ending) {
@@ -162,7 +162,7 @@ NamedTensors pack_integers(const std::string& name, const Tensor& w, const Integ
   return parts;
 }
 
-NamedTensors pack(const std::string& name, const Tensor& w, const json& config) {
+NamedTensors pack_compressed_tensors(const std::string& name, const Tensor& w, const json& config) {
   if (w.dim() != 2 || !name.ends_with(".weight") || !w.is_contiguous() || w.numel() == 0) return {};
   const int64_t rows = w.size(0), cols = w.size(1);
   const std::string format = word_of(config, "format", "");
@@ -186,7 +186,7 @@ NamedTensors pack(const std::string& name, const Tensor& w, const json& config) 
   return {};
 }
 
-json describe(DType dtype) {
+json describe_compressed_tensors(DType dtype) {
   const Params& params = dtype.format()->params;
   const IntegerKind k = integer_kind(dtype, -1);
   const bool rows = params.granularity == Granularity::row, nv = dtype == nvfp4;
@@ -213,6 +213,7 @@ json describe(DType dtype) {
 
 }  // namespace
 
-extern constexpr Packing compressed_tensors_packing = {"compressed-tensors", find, pack, describe};
+extern constexpr Packing compressed_tensors_packing = {"compressed-tensors", find_compressed_tensors, pack_compressed_tensors,
+                                                       describe_compressed_tensors};
 
 }  // namespace dyadic::inline v1::io

@@ -42,14 +42,14 @@ DType dtype_of(const Pieces& p, DType code, DType scale, int64_t rows, int64_t c
   p.refuse("scales {} do not fit [{}, {}] in blocks of {} x {}", shape_text(s), rows, cols, b.rows, b.cols);
 }
 
-std::vector<PackedWeight> find(const Names& names, const json& config) {
+std::vector<PackedWeight> find_fp8(const Names& names, const json& config) {
   std::vector<PackedWeight> all = float8_weights(names, block_of(config, names.file.path()));
   for (PackedWeight& w : all)  // of activations, which are not quantized here
     for (const char* other : {".input_scale", ".activation_scale"}) names.add_part(w, other);
   return all;
 }
 
-NamedTensors pack(const std::string& name, const Tensor& w, const json& config) {
+NamedTensors pack_fp8(const std::string& name, const Tensor& w, const json& config) {
   const Format& f = *w.dtype().format();
   const std::string_view type = f.def->name;
   const Block block = block_of(config, "save");
@@ -64,7 +64,7 @@ NamedTensors pack(const std::string& name, const Tensor& w, const json& config) 
           {name + "_scale_inv", plane_of(w, "scales").view(shape)}};
 }
 
-json describe(DType dtype) {
+json describe_fp8(DType dtype) {
   const Format& f = *dtype.format();
   const std::string_view type = f.def->name;
   const bool tiles = f.params.granularity == Granularity::tile && type == "f8e4m3fn";
@@ -106,7 +106,7 @@ std::vector<PackedWeight> float8_weights(const Names& names, const Block& block)
   return all;
 }
 
-extern constexpr Packing fp8_packing = {"fp8", find, pack, describe};
-extern constexpr Packing fbgemm_fp8_packing = {"fbgemm_fp8", find};
+extern constexpr Packing fp8_packing = {"fp8", find_fp8, pack_fp8, describe_fp8};
+extern constexpr Packing fbgemm_fp8_packing = {"fbgemm_fp8", find_fp8};
 
 }  // namespace dyadic::inline v1::io

@@ -116,7 +116,7 @@ PackedWeight weight(const Names& names, const std::string& stem, const json& con
   return p.weight(".weight", dtype, {s.out, s.in}, [=] { return read(p, w, dtype, order); });
 }
 
-std::vector<PackedWeight> find(const Names& names, const json& config) {
+std::vector<PackedWeight> find_gptq(const Names& names, const json& config) {
   const std::string format = word_of(config, "checkpoint_format", "gptq");
   DY_CHECK_AS(ValueError, format == "gptq" || format == "gptq_v2",
               "{}: its checkpoint_format is {}; what is read is gptq, gptq_v2", names.file.path(), quote_name(format));
@@ -143,7 +143,7 @@ Tensor pack_zeros(const Tensor& zeros, int bits, int version) {
   return words;
 }
 
-NamedTensors pack(const std::string& name, const Tensor& w, const json& config) {
+NamedTensors pack_gptq(const std::string& name, const Tensor& w, const json& config) {
   if (w.dim() != 2 || !name.ends_with(".weight") || !w.is_contiguous()) return {};
   const int64_t out = w.size(0), in = w.size(1);
   const IntegerKind k = integer_kind(w.dtype(), in);
@@ -168,7 +168,7 @@ NamedTensors pack(const std::string& name, const Tensor& w, const json& config) 
 }
 
 // Version 1 has no zero points of 0.
-json describe(DType dtype) {
+json describe_gptq(DType dtype) {
   const IntegerKind k = integer_kind(dtype, -1);
   if (!k.bits) return nullptr;
   return {{"bits", k.bits},
@@ -181,6 +181,6 @@ json describe(DType dtype) {
 
 }  // namespace
 
-extern constexpr Packing gptq_packing = {"gptq", find, pack, describe};
+extern constexpr Packing gptq_packing = {"gptq", find_gptq, pack_gptq, describe_gptq};
 
 }  // namespace dyadic::inline v1::io

@@ -46,7 +46,7 @@ PackedWeight weight(const Names& names, const std::string& stem, const json& con
   });
 }
 
-std::vector<PackedWeight> find(const Names& names, const json& config) {
+std::vector<PackedWeight> find_mlx(const Names& names, const json& config) {
   std::vector<PackedWeight> all;
   for (const std::string& stem : names.before(".scales")) all.push_back(weight(names, stem, config));
   return all;
@@ -54,6 +54,6 @@ std::vector<PackedWeight> find(const Names& names, const json& config) {
 
 }  // namespace
 
-extern constexpr Packing mlx_packing = {"mlx", find};
+extern constexpr Packing mlx_packing = {"mlx", find_mlx};
 
 }  // namespace dyadic::inline v1::io

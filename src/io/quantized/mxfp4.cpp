@@ -13,7 +13,7 @@ constexpr int64_t kBlock = 32, kHalf = kBlock / 2, kBytes = 1 + kHalf;
 
 uint8_t element(const uint8_t* pairs, int64_t i) { return pairs[i / 2] >> i % 2 * 4 & 15; }
 
-PackedWeight weight(const Names& names, const std::string& stem) {
+PackedWeight mxfp4_weight(const Names& names, const std::string& stem) {
   Pieces p(names, stem);
   const size_t blocks = p.take("_blocks", {u8}), scales = p.take("_scales", {u8, f8e8m0fnu});
   p.check_shape(blocks, {-1, -1, -1, kHalf});
@@ -27,14 +27,14 @@ PackedWeight weight(const Names& names, const std::string& stem) {
   return w;
 }
 
-std::vector<PackedWeight> find(const Names& names, const json&) {
+std::vector<PackedWeight> find_mxfp4(const Names& names, const json&) {
   std::vector<PackedWeight> all;
-  for (const std::string& stem : names.before("_blocks")) all.push_back(weight(names, stem));
+  for (const std::string& stem : names.before("_blocks")) all.push_back(mxfp4_weight(names, stem));
   return all;
 }
 
 // Experts' weights; their transposed view lies in the file's order.
-NamedTensors pack(const std::string& name, const Tensor& w, const json&) {
+NamedTensors pack_mxfp4(const std::string& name, const Tensor& w, const json&) {
   if (w.dtype() != mxfp4 || w.dim() != 3 || !w.transpose(1, 2).is_contiguous()) return {};
   const int64_t experts = w.size(0), out = w.size(2), groups = w.size(1) / kBlock;
   const Tensor pairs = make_tensor({experts, out, groups, kHalf}, u8, cpu),
@@ -67,6 +67,6 @@ Tensor mxfp4_of(const Tensor& pairs, const Tensor& powers, IntList shape) {
   return fill.tensor;
 }
 
-extern constexpr Packing mxfp4_packing = {"mxfp4", find, pack};
+extern constexpr Packing mxfp4_packing = {"mxfp4", find_mxfp4, pack_mxfp4};
 
 }  // namespace dyadic::inline v1::io

@@ -8,7 +8,7 @@
 namespace dyadic::inline v1::models {
 namespace {
 
-struct Shape {
+struct BertShape {
   int64_t vocab, width, heads, layers, hidden, longest, types;
   double eps;
   std::string activation;
@@ -21,7 +21,7 @@ struct Group : nn::Module {
 
 class BertLayer : public nn::Module {
  public:
-  BertLayer(const Shape& s, nn::Options o)
+  BertLayer(const BertShape& s, nn::Options o)
       : heads_(s.heads),
         activation_(s.activation),
         query_(s.width, s.width, true, o),
@@ -56,7 +56,7 @@ class BertLayer : public nn::Module {
 
 class Bert : public CausalLM {
  public:
-  Bert(const std::string& config, const Shape& s, bool headed, nn::Options o)
+  Bert(const std::string& config, const BertShape& s, bool headed, nn::Options o)
       : CausalLM(config),
         shape_(s),
         headed_(headed),
@@ -101,7 +101,7 @@ class Bert : public CausalLM {
   }
 
  private:
-  Shape shape_;
+  BertShape shape_;
   bool headed_;
   Group body_, embeddings_, encoder_, head_, predictions_, transform_;
   nn::Embedding tokens_, places_, types_;
@@ -113,15 +113,15 @@ class Bert : public CausalLM {
 };
 
 std::shared_ptr<CausalLM> make_bert(const std::string& config, const Config& c, nn::Options options) {
-  const Shape s{.vocab = c.size("vocab_size", 30522),
-                .width = c.size("hidden_size", 768),
-                .heads = c.size("num_attention_heads", 12),
-                .layers = c.integer("num_hidden_layers", 12),
-                .hidden = c.size("intermediate_size", 3072),
-                .longest = c.size("max_position_embeddings", 512),
-                .types = c.size("type_vocab_size", 2),
-                .eps = c.real("layer_norm_eps", 1e-12),
-                .activation = c.word("hidden_act", "gelu")};
+  const BertShape s{.vocab = c.size("vocab_size", 30522),
+                    .width = c.size("hidden_size", 768),
+                    .heads = c.size("num_attention_heads", 12),
+                    .layers = c.integer("num_hidden_layers", 12),
+                    .hidden = c.size("intermediate_size", 3072),
+                    .longest = c.size("max_position_embeddings", 512),
+                    .types = c.size("type_vocab_size", 2),
+                    .eps = c.real("layer_norm_eps", 1e-12),
+                    .activation = c.word("hidden_act", "gelu")};
   check_activation(s.activation);
   c.check_modules(s.layers, 1, "attention");
   DY_CHECK_AS(ValueError, s.width % s.heads == 0, "config.json: hidden_size {} is no multiple of num_attention_heads {}",

@@ -6,7 +6,7 @@
 namespace dyadic::inline v1::models {
 namespace {
 
-struct Shape {
+struct Gpt2Shape {
   int64_t vocab, width, heads, layers, hidden, longest;
   double eps, scale;
   bool by_layer;  // scores are divided by the layer's number as well
@@ -30,7 +30,7 @@ class Gpt2Block : public nn::Module {
   };
 
  public:
-  Gpt2Block(const Shape& s, nn::Options o)
+  Gpt2Block(const Gpt2Shape& s, nn::Options o)
       : shape_(s),
         ln1_({s.width}, s.eps, true, true, o),
         attn_(s.width, o),
@@ -56,7 +56,7 @@ class Gpt2Block : public nn::Module {
     const double scale = shape_.by_layer ? shape_.scale / double(layer + 1) : shape_.scale;
     return attn_.proj(attend(q, seen, pass, scale, 0).transpose(1, 2).reshape(x.sizes()));
   }
-  Shape shape_;
+  Gpt2Shape shape_;
   nn::LayerNorm ln1_;
   Attention attn_;
   nn::LayerNorm ln2_;
@@ -68,7 +68,7 @@ class Gpt2 : public CausalLM {
     nn::Embedding tokens, places;
     nn::ModuleList<Gpt2Block> blocks;
     nn::LayerNorm norm;
-    Body(const Shape& s, nn::Options o)
+    Body(const Gpt2Shape& s, nn::Options o)
         : tokens(s.vocab, s.width, o), places(s.longest, s.width, o), norm({s.width}, s.eps, true, true, o) {
       add("wte", tokens), add("wpe", places), add("h", blocks), add("ln_f", norm);
       for (int64_t i = 0; i < s.layers; ++i) blocks.append(std::make_shared<Gpt2Block>(s, o));
@@ -77,7 +77,7 @@ class Gpt2 : public CausalLM {
   };
 
  public:
-  Gpt2(const std::string& config, const Shape& s, nn::Options o) : CausalLM(config), longest_(s.longest), body_(s, o) {
+  Gpt2(const std::string& config, const Gpt2Shape& s, nn::Options o) : CausalLM(config), longest_(s.longest), body_(s, o) {
     add("transformer", body_);
   }
   const char* kind() const override { return "Gpt2"; }
@@ -105,16 +105,16 @@ class Gpt2 : public CausalLM {
 };
 
 std::shared_ptr<CausalLM> make_gpt2(const std::string& config, const Config& c, nn::Options options) {
-  Shape s{.vocab = c.size("vocab_size"),
-          .width = c.size("n_embd"),
-          .heads = c.size("n_head"),
-          .layers = c.integer("n_layer"),
-          .hidden = 0,
-          .longest = c.size("n_positions", 1024),
-          .eps = c.real("layer_norm_epsilon", 1e-5),
-          .scale = 1,
-          .by_layer = c.flag("scale_attn_by_inverse_layer_idx", false),
-          .activation = c.word("activation_function", "gelu_new")};
+  Gpt2Shape s{.vocab = c.size("vocab_size"),
+              .width = c.size("n_embd"),
+              .heads = c.size("n_head"),
+              .layers = c.integer("n_layer"),
+              .hidden = 0,
+              .longest = c.size("n_positions", 1024),
+              .eps = c.real("layer_norm_epsilon", 1e-5),
+              .scale = 1,
+              .by_layer = c.flag("scale_attn_by_inverse_layer_idx", false),
+              .activation = c.word("activation_function", "gelu_new")};
   s.hidden = c.size("n_inner", 4 * s.width);
   check_activation(s.activation);
   c.check_modules(s.layers, 1, "attention");

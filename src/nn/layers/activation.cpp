@@ -13,7 +13,7 @@ void make_prelu(Layer& self, Options options) {
   add_constant(self, "weight", {self.integer("num_parameters")}, self.real("init"), options);
 }
 
-constexpr LayerDef kLayers[] = {
+constexpr LayerDef kActivationLayers[] = {
     {"ReLU(bool inplace=False)", "max(x, 0).", "relu"},
     {"GELU(str approximate='none')",
      "x Phi(x), Phi the distribution function of N(0, 1); approximate \"tanh\": with a tanh in its place.", "gelu", 0,
@@ -50,6 +50,6 @@ constexpr LayerDef kLayers[] = {
 
 }  // namespace
 
-std::span<const LayerDef> activation_layers() { return kLayers; }
+std::span<const LayerDef> activation_layers() { return kActivationLayers; }
 
 }  // namespace dyadic::inline v1::nn

@@ -151,7 +151,7 @@ std::vector<Tensor> run(Layer& self, const Arg* a) {
   return {squeeze(y, 0), weights.defined() ? squeeze(weights, 0) : weights};
 }
 
-constexpr LayerDef kLayers[] = {
+constexpr LayerDef kAttentionLayers[] = {
     {"MultiheadAttention(int embed_dim, int num_heads, float dropout=0.0, bool bias=True, bool add_bias_kv=False, bool "
      "add_zero_attn=False, int? kdim=None, int? vdim=None, bool batch_first=False)",
      "Attention of query [L, N, embed_dim] to key and value [S, N, ...] in num_heads parts; gives the result and, with "
@@ -165,6 +165,6 @@ constexpr LayerDef kLayers[] = {
 
 }  // namespace
 
-std::span<const LayerDef> attention_layers() { return kLayers; }
+std::span<const LayerDef> attention_layers() { return kAttentionLayers; }
 
 }  // namespace dyadic::inline v1::nn

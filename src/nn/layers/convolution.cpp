@@ -88,15 +88,15 @@ std::vector<Tensor> run_transposed(Layer& self, const Arg* a) {
                self.integer("groups"), self.ints("dilation"))};
 }
 
-constexpr const char* kForward = "forward(Tensor input) -> Tensor";
+constexpr const char* kForwardConv = "forward(Tensor input) -> Tensor";
 constexpr const char* kForwardTransposed = "forward(Tensor input, int[]? output_size=None) -> Tensor";
 
-constexpr LayerDef kLayers[] = {
+constexpr LayerDef kConvolutionLayers[] = {
     {"Conv1d(int in_channels, int out_channels, int[] kernel_size, int[] stride=1, int[] padding=0, int[] dilation=1, int "
      "groups=1, bool bias=True, str padding_mode='zeros')",
      "Cross-correlation of [N, C, sizes ...] in 1 dimension; weight [out, in / groups, kernel_size], weight and bias from "
      "U(-1/sqrt(fan_in), 1/sqrt(fan_in)).",
-     "conv1d", 1, make_conv, nullptr, kForward, run_conv},
+     "conv1d", 1, make_conv, nullptr, kForwardConv, run_conv},
     {"ConvTranspose1d(int in_channels, int out_channels, int[] kernel_size, int[] stride=1, int[] padding=0, int[] "
      "output_padding=0, int groups=1, bool bias=True, int[] dilation=1)",
      "The transpose of Conv1d as a linear map; weight [in, out / groups, kernel_size].", "conv_transpose1d", 1, make_transposed,
@@ -105,7 +105,7 @@ constexpr LayerDef kLayers[] = {
      "groups=1, bool bias=True, str padding_mode='zeros')",
      "Cross-correlation of [N, C, sizes ...] in 2 dimensions; weight [out, in / groups, kernel_size], weight and bias from "
      "U(-1/sqrt(fan_in), 1/sqrt(fan_in)).",
-     "conv2d", 2, make_conv, nullptr, kForward, run_conv},
+     "conv2d", 2, make_conv, nullptr, kForwardConv, run_conv},
     {"ConvTranspose2d(int in_channels, int out_channels, int[] kernel_size, int[] stride=1, int[] padding=0, int[] "
      "output_padding=0, int groups=1, bool bias=True, int[] dilation=1)",
      "The transpose of Conv2d as a linear map; weight [in, out / groups, kernel_size].", "conv_transpose2d", 2, make_transposed,
@@ -114,7 +114,7 @@ constexpr LayerDef kLayers[] = {
      "groups=1, bool bias=True, str padding_mode='zeros')",
      "Cross-correlation of [N, C, sizes ...] in 3 dimensions; weight [out, in / groups, kernel_size], weight and bias from "
      "U(-1/sqrt(fan_in), 1/sqrt(fan_in)).",
-     "conv3d", 3, make_conv, nullptr, kForward, run_conv},
+     "conv3d", 3, make_conv, nullptr, kForwardConv, run_conv},
     {"ConvTranspose3d(int in_channels, int out_channels, int[] kernel_size, int[] stride=1, int[] padding=0, int[] "
      "output_padding=0, int groups=1, bool bias=True, int[] dilation=1)",
      "The transpose of Conv3d as a linear map; weight [in, out / groups, kernel_size].", "conv_transpose3d", 3, make_transposed,
@@ -123,6 +123,6 @@ constexpr LayerDef kLayers[] = {
 
 }  // namespace
 
-std::span<const LayerDef> convolution_layers() { return kLayers; }
+std::span<const LayerDef> convolution_layers() { return kConvolutionLayers; }
 
 }  // namespace dyadic::inline v1::nn

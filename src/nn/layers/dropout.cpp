@@ -9,7 +9,7 @@ void check_probability(Layer& self, Options) {
   DY_CHECK_AS(ValueError, p >= 0 && p <= 1, "{}: p is not a probability: p is {}", self.kind(), p);
 }
 
-constexpr LayerDef kLayers[] = {
+constexpr LayerDef kDropoutLayers[] = {
     {"Dropout(float p=0.5, bool inplace=False)",
      "In training each element is zeroed with probability p and the rest scaled by 1 / (1 - p).", "dropout", 0,
      check_probability},
@@ -30,6 +30,6 @@ constexpr LayerDef kLayers[] = {
 
 }  // namespace
 
-std::span<const LayerDef> dropout_layers() { return kLayers; }
+std::span<const LayerDef> dropout_layers() { return kDropoutLayers; }
 
 }  // namespace dyadic::inline v1::nn

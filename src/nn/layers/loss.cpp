@@ -3,7 +3,7 @@
 namespace dyadic::inline v1::nn {
 namespace {
 
-constexpr LayerDef kLayers[] = {
+constexpr LayerDef kLossLayers[] = {
     {"MSELoss(str reduction='mean')", "(input - target)^2.", "mse_loss"},
     {"L1Loss(str reduction='mean')", "|input - target|.", "l1_loss"},
     {"SmoothL1Loss(str reduction='mean', float beta=1.0)", "Quadratic below beta, linear beyond.", "smooth_l1_loss"},
@@ -41,6 +41,6 @@ constexpr LayerDef kLayers[] = {
 
 }  // namespace
 
-std::span<const LayerDef> loss_layers() { return kLayers; }
+std::span<const LayerDef> loss_layers() { return kLossLayers; }
 
 }  // namespace dyadic::inline v1::nn

@@ -65,9 +65,9 @@ void make_rms_norm(Layer& self, Options options) {
   if (self.boolean("elementwise_affine")) add_constant(self, "weight", self.ints("normalized_shape"), 1, options);
 }
 
-constexpr const char* kForward = "forward(Tensor input) -> Tensor";
+constexpr const char* kForwardNorm = "forward(Tensor input) -> Tensor";
 
-constexpr LayerDef kLayers[] = {
+constexpr LayerDef kNormalizationLayers[] = {
     {"BatchNorm1d(int num_features, float eps=1e-05, float? momentum=0.1, bool affine=True, bool track_running_stats=True, "
      "bool bias=True)",
      "Each channel of [N, C] or [N, C, L] with mean 0 and variance 1, then times weight plus bias; in evaluation by running "
@@ -75,7 +75,7 @@ constexpr LayerDef kLayers[] = {
      "batch_norm", 0, make_batch_norm, before_batch_norm},
     {"InstanceNorm1d(int num_features, float eps=1e-05, float? momentum=0.1, bool affine=False, bool "
      "track_running_stats=False, bool bias=True)",
-     "Each channel of each image with mean 0 and variance 1.", "instance_norm", 0, make_batch_norm, nullptr, kForward,
+     "Each channel of each image with mean 0 and variance 1.", "instance_norm", 0, make_batch_norm, nullptr, kForwardNorm,
      run_instance_norm},
     {"BatchNorm2d(int num_features, float eps=1e-05, float? momentum=0.1, bool affine=True, bool track_running_stats=True, "
      "bool bias=True)",
@@ -84,7 +84,7 @@ constexpr LayerDef kLayers[] = {
      "batch_norm", 0, make_batch_norm, before_batch_norm},
     {"InstanceNorm2d(int num_features, float eps=1e-05, float? momentum=0.1, bool affine=False, bool "
      "track_running_stats=False, bool bias=True)",
-     "Each channel of each image with mean 0 and variance 1.", "instance_norm", 0, make_batch_norm, nullptr, kForward,
+     "Each channel of each image with mean 0 and variance 1.", "instance_norm", 0, make_batch_norm, nullptr, kForwardNorm,
      run_instance_norm},
     {"BatchNorm3d(int num_features, float eps=1e-05, float? momentum=0.1, bool affine=True, bool track_running_stats=True, "
      "bool bias=True)",
@@ -93,7 +93,7 @@ constexpr LayerDef kLayers[] = {
      "batch_norm", 0, make_batch_norm, before_batch_norm},
     {"InstanceNorm3d(int num_features, float eps=1e-05, float? momentum=0.1, bool affine=False, bool "
      "track_running_stats=False, bool bias=True)",
-     "Each channel of each image with mean 0 and variance 1.", "instance_norm", 0, make_batch_norm, nullptr, kForward,
+     "Each channel of each image with mean 0 and variance 1.", "instance_norm", 0, make_batch_norm, nullptr, kForwardNorm,
      run_instance_norm},
     {"GroupNorm(int num_groups, int num_channels, float eps=1e-05, bool affine=True, bool bias=True)",
      "Groups of channels with mean 0 and variance 1, then times weight plus bias.", "group_norm", 0, make_group_norm},
@@ -105,6 +105,6 @@ constexpr LayerDef kLayers[] = {
 
 }  // namespace
 
-std::span<const LayerDef> normalization_layers() { return kLayers; }
+std::span<const LayerDef> normalization_layers() { return kNormalizationLayers; }
 
 }  // namespace dyadic::inline v1::nn

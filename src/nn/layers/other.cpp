@@ -26,7 +26,7 @@ void bound_rows(Layer& self, const Tensor& indices) {
     embedding_renorm_(self.value("weight"), indices, self.real("max_norm"), self.real("norm_type"));
 }
 
-constexpr LayerDef kLayers[] = {
+constexpr LayerDef kOtherLayers[] = {
     {"Flatten(int start_dim=1, int end_dim=-1)", "Dimensions start_dim to end_dim as one.", "flatten"},
     {"Upsample(int[]? size=None, float? scale_factor=None, str mode='nearest', bool? align_corners=None)",
      "Images at another size.", "interpolate"},
@@ -53,6 +53,6 @@ constexpr LayerDef kLayers[] = {
 
 }  // namespace
 
-std::span<const LayerDef> other_layers() { return kLayers; }
+std::span<const LayerDef> other_layers() { return kOtherLayers; }
 
 }  // namespace dyadic::inline v1::nn

@@ -16,7 +16,7 @@ std::vector<Tensor> run_unpool(Layer& self, const Arg* a) {
 }
 constexpr const char* kForwardUnpool = "forward(Tensor input, Tensor indices, int[]? output_size=None) -> Tensor";
 
-constexpr LayerDef kLayers[] = {
+constexpr LayerDef kPoolingLayers[] = {
     {"MaxPool1d(int[] kernel_size, int[]? stride=None, int[] padding=0, int[] dilation=1, bool return_indices=False, "
      "bool ceil_mode=False)",
      "The largest element of each window.", "max_pool1d", 1, nullptr, values_alone},
@@ -59,6 +59,6 @@ constexpr LayerDef kLayers[] = {
 
 }  // namespace
 
-std::span<const LayerDef> pooling_layers() { return kLayers; }
+std::span<const LayerDef> pooling_layers() { return kPoolingLayers; }
 
 }  // namespace dyadic::inline v1::nn

@@ -128,7 +128,7 @@ void add_weights(Layer& self, const std::string& suffix, int64_t gates, int64_t 
   if (projected) add_uniform(self, ("weight_hr" + suffix).c_str(), {projected, hidden}, bound, options);
 }
 
-void make(Layer& self, Options options) {
+void make_rnn(Layer& self, Options options) {
   const Cell cell = cell_of(self);
   const int64_t hidden = self.integer("hidden_size"), projected = projection(self, cell);
   const double p = self.real("dropout");
@@ -187,7 +187,7 @@ std::optional<Lengths> read_lengths(const Layer& self, const Arg& a, const Tenso
 }
 
 // forward(input, h_0, c_0, lengths) -> (output, h_n, c_n)
-std::vector<Tensor> run(Layer& self, const Arg* a) {
+std::vector<Tensor> run_rnn(Layer& self, const Arg* a) {
   const Cell cell = cell_of(self);
   const Tensor& input = *a[0].tensor;
   const int64_t in = self.integer("input_size"), hidden = self.integer("hidden_size"), projected = projection(self, cell);
@@ -242,28 +242,28 @@ std::vector<Tensor> run_cell(Layer& self, const Arg* a) {
   return results;
 }
 
-constexpr const char* kForward = "forward(Tensor input, Tensor? hx=None, Tensor? lengths=None) -> (Tensor, Tensor)";
+constexpr const char* kForwardRnn = "forward(Tensor input, Tensor? hx=None, Tensor? lengths=None) -> (Tensor, Tensor)";
 constexpr const char* kForwardLstm =
     "forward(Tensor input, Tensor? h_0=None, Tensor? c_0=None, Tensor? lengths=None) -> (Tensor, Tensor, Tensor)";
 constexpr const char* kForwardCell = "forward(Tensor input, Tensor? hx=None) -> Tensor";
 constexpr const char* kForwardLstmCell = "forward(Tensor input, Tensor? h_0=None, Tensor? c_0=None) -> (Tensor, Tensor)";
 
-constexpr LayerDef kLayers[] = {
+constexpr LayerDef kRecurrentLayers[] = {
     {"RNN(int input_size, int hidden_size, int num_layers=1, str nonlinearity='tanh', bool bias=True, bool batch_first=False, "
      "float dropout=0.0, bool bidirectional=False)",
      "h_t = tanh(W_ih x_t + b_ih + W_hh h_(t-1) + b_hh) over input [T, N, input_size], in layers; gives the last layer's h of "
      "all steps and every layer's last h.",
-     nullptr, 0, make, nullptr, kForward, run},
+     nullptr, 0, make_rnn, nullptr, kForwardRnn, run_rnn},
     {"LSTM(int input_size, int hidden_size, int num_layers=1, bool bias=True, bool batch_first=False, float dropout=0.0, bool "
      "bidirectional=False, int proj_size=0)",
      "Long short-term memory over input [T, N, input_size], in layers; gives the last layer's h of all steps and every layer's "
      "last (h, c).",
-     nullptr, 0, make, nullptr, kForwardLstm, run},
+     nullptr, 0, make_rnn, nullptr, kForwardLstm, run_rnn},
     {"GRU(int input_size, int hidden_size, int num_layers=1, bool bias=True, bool batch_first=False, float dropout=0.0, bool "
      "bidirectional=False)",
      "Gated recurrent units over input [T, N, input_size], in layers; gives the last layer's h of all steps and every layer's "
      "last h.",
-     nullptr, 0, make, nullptr, kForward, run},
+     nullptr, 0, make_rnn, nullptr, kForwardRnn, run_rnn},
     {"RNNCell(int input_size, int hidden_size, bool bias=True, str nonlinearity='tanh')",
      "One step of an RNN: [N, hidden_size].", nullptr, 0, make_cell, nullptr, kForwardCell, run_cell},
     {"LSTMCell(int input_size, int hidden_size, bool bias=True)", "One step of an LSTM: (h, c).", nullptr, 0, make_cell,
@@ -274,6 +274,6 @@ constexpr LayerDef kLayers[] = {
 
 }  // namespace
 
-std::span<const LayerDef> recurrent_layers() { return kLayers; }
+std::span<const LayerDef> recurrent_layers() { return kRecurrentLayers; }
 
 }  // namespace dyadic::inline v1::nn

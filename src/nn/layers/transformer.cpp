@@ -84,7 +84,7 @@ std::vector<Tensor> run_decoder(Layer& self, const Arg* a) {
   "(int d_model, int nhead, int dim_feedforward=2048, float dropout=0.1, str activation='relu', float " \
   "layer_norm_eps=1e-05, bool batch_first=False, bool norm_first=False, bool bias=True)"
 
-constexpr LayerDef kLayers[] = {
+constexpr LayerDef kTransformerLayers[] = {
     {"TransformerEncoderLayer" DY_TRANSFORMER_ARGUMENTS,
      "Self-attention, then linear, activation (the name of an op), linear; each added to its input and normalized.", nullptr, 0,
      make_encoder, nullptr,
@@ -102,6 +102,6 @@ constexpr LayerDef kLayers[] = {
 
 }  // namespace
 
-std::span<const LayerDef> transformer_layers() { return kLayers; }
+std::span<const LayerDef> transformer_layers() { return kTransformerLayers; }
 
 }  // namespace dyadic::inline v1::nn

@@ -77,7 +77,7 @@ void schedule_free(Update& u) {
         Decay::none);
 }
 
-constexpr OptimizerDef kDefs[] = {
+constexpr OptimizerDef kAdamOptimizers[] = {
     {"AdamW(float lr=1e-3, float[] betas=(0.9, 0.999), float eps=1e-8, float weight_decay=0.01, bool amsgrad=False, *, bool "
      "maximize=False)",
      "Adam with decoupled weight decay. (Loshchilov and Hutter 2019.)", adamw},
@@ -108,7 +108,7 @@ constexpr OptimizerDef kDefs[] = {
 
 }  // namespace
 
-std::span<const OptimizerDef> adam_optimizers() { return kDefs; }
+std::span<const OptimizerDef> adam_optimizers() { return kAdamOptimizers; }
 
 void swap_schedule_free(const Tensor& p, ParamState& state, double beta1, bool train) {
   double& averaged = state.numbers["averaged"];

@@ -30,7 +30,7 @@ void adadelta(Update& u) {
         {rho, 1 - rho, u.number("eps"), u.lr}, Decay::coupled);
 }
 
-constexpr OptimizerDef kDefs[] = {
+constexpr OptimizerDef kAdaptiveOptimizers[] = {
     {"Adagrad(float lr=0.01, float lr_decay=0, float weight_decay=0, float initial_accumulator_value=0, float eps=1e-10, *, "
      "bool "
      "maximize=False)",
@@ -47,6 +47,6 @@ constexpr OptimizerDef kDefs[] = {
 
 }  // namespace
 
-std::span<const OptimizerDef> adaptive_optimizers() { return kDefs; }
+std::span<const OptimizerDef> adaptive_optimizers() { return kAdaptiveOptimizers; }
 
 }  // namespace dyadic::inline v1::optim

@@ -92,7 +92,7 @@ void check_lbfgs(const char* who, const Options& o, const Tensor&) {
               "{}: unknown line_search_fn \"{}\"; the known one is strong_wolfe", who, how);
 }
 
-constexpr OptimizerDef kDefs[] = {
+constexpr OptimizerDef kMatrixOptimizers[] = {
     {"Adafactor(float lr=0.01, float beta2_decay=-0.8, float[] eps=(None, 0.001), float d=1.0, float weight_decay=0, *, bool "
      "maximize=False)",
      "AdamW's step without momentum, with the second moment of a matrix kept as one row and one column. (Shazeer and Stern "
@@ -110,7 +110,7 @@ constexpr OptimizerDef kDefs[] = {
 
 }  // namespace
 
-std::span<const OptimizerDef> matrix_optimizers() { return kDefs; }
+std::span<const OptimizerDef> matrix_optimizers() { return kMatrixOptimizers; }
 
 std::vector<const OptimizerDef*> optimizer_defs() {
   std::vector<const OptimizerDef*> all;

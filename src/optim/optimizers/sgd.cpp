@@ -61,7 +61,7 @@ void check_rprop(const char* who, const Options& o, const Tensor&) {
 
 void lion(Update& u) { u.run(rule_table().lion, {{"exp_avg"}}, {1 - u.beta(0), 1 - u.beta(1), u.lr}, Decay::decoupled); }
 
-constexpr OptimizerDef kDefs[] = {
+constexpr OptimizerDef kSgdOptimizers[] = {
     {"SGD(float lr=1e-3, float momentum=0, float dampening=0, float weight_decay=0, bool nesterov=False, *, bool "
      "maximize=False)",
      "b = momentum b + (1 - dampening) g, p -= lr b; nesterov: p -= lr (g + momentum b). The first b is g.", sgd,
@@ -82,6 +82,6 @@ constexpr OptimizerDef kDefs[] = {
 
 }  // namespace
 
-std::span<const OptimizerDef> sgd_optimizers() { return kDefs; }
+std::span<const OptimizerDef> sgd_optimizers() { return kSgdOptimizers; }
 
 }  // namespace dyadic::inline v1::optim

@@ -180,7 +180,7 @@ class Layer {
   }
 };
 
-Result run(const Task& t) {
+Result run_aqlm(const Task& t) {
   if (auto few = without_rows(t, "aqlm")) return *few;
   const Damped h = damped(t.inputs->products(), number(t, "damping"));
   if (!h.products.defined())
@@ -197,7 +197,7 @@ Result run(const Task& t) {
   return {layer.stored(), ""};
 }
 
-std::string refuses(DType format) {
+std::string refuses_aqlm(DType format) {
   return format.is_scaled() && format.format()->params.codebooks
              ? ""
              : fmt::format("{} has no codebooks of the tensor's own; use aqlm, or the method gptq", format.name());
@@ -215,8 +215,8 @@ const Method aqlm_method = {
         "at most. tolerance: a round that takes less than this share off the squared error is the last.",
     .source = "Egiazarian et al. 2024, arXiv:2401.06118",
     .needs_inputs = true,
-    .refuses = refuses,
-    .run = run,
+    .refuses = refuses_aqlm,
+    .run = run_aqlm,
 };
 
 }  // namespace dyadic::inline v1::quant

@@ -28,7 +28,7 @@ Tensor distances(const Tensor& w, const Affine& a, const CodeMap& map) {
   return out;
 }
 
-Result run(const Task& t) {
+Result run_autoround(const Task& t) {
   if (auto few = without_rows(t, "autoround")) return *few;
   const Tensor importance = importance_of(*t.inputs), &w = t.weight;
   const Tensor h = t.inputs->products() / double(t.inputs->rows()) + diag(importance * number(t, "damping"));
@@ -63,7 +63,7 @@ const Method autoround_method = {
     .source = "Cheng et al. 2023, arXiv:2309.05516",
     .needs_inputs = true,
     .refuses = refuses_without_codes,
-    .run = run,
+    .run = run_autoround,
 };
 
 }  // namespace dyadic::inline v1::quant

@@ -49,7 +49,7 @@ Tensor clipped(const Task& t) {
   return cat(all, 1);
 }
 
-Result run(const Task& t) { return {to_nearest(t.options.flag("clip") ? clipped(t) : t.weight, t.format), ""}; }
+Result run_awq(const Task& t) { return {to_nearest(t.options.flag("clip") ? clipped(t) : t.weight, t.format), ""}; }
 
 }  // namespace
 
@@ -66,7 +66,7 @@ const Method awq_method = {
     .source = "Lin et al. 2023, arXiv:2306.00978",
     .needs_inputs = true,
     .refuses = refuses_unencodable,
-    .run = run,
+    .run = run_awq,
     .input_scale = search_scale,
 };
 

@@ -102,7 +102,7 @@ Tensor with_late_scales(const Task& t, const CodeMap& map, int64_t width) {
   return join_columns(pieces);
 }
 
-Result run(const Task& t) {
+Result run_gptq(const Task& t) {
   if (auto few = without_rows(t, "gptq")) return *few;
   const CodeMap& map = *code_map(t.format);
   const int64_t width = own_columns(t.format, t.weight.size(0), t.weight.size(1));
@@ -127,7 +127,7 @@ const Method gptq_method = {
     .source = "Frantar et al. 2022, arXiv:2210.17323",
     .needs_inputs = true,
     .refuses = refuses_without_codes,
-    .run = run,
+    .run = run_gptq,
 };
 
 }  // namespace dyadic::inline v1::quant

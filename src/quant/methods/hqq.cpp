@@ -27,7 +27,7 @@ bool has_free_offset(DType format) {
          max(abs(a.scale - select(a.scale, 1, 0))).item() == 0;
 }
 
-std::string refuses(DType format) {
+std::string refuses_hqq(DType format) {
   if (std::string why = refuses_without_codes(format); !why.empty()) return why;
   if (!code_map(format)->uniform) return fmt::format("{}'s codes are not evenly spaced; use q4_1 or i4(zero)", format.name());
   if (!has_free_offset(format))
@@ -35,7 +35,7 @@ std::string refuses(DType format) {
   return "";
 }
 
-Result run(const Task& t) {
+Result run_hqq(const Task& t) {
   const int64_t rows = t.weight.size(0), cols = t.weight.size(1), width = own_columns(t.format, rows, cols);
   if (width == 0)
     return {to_nearest(t.weight, t.format), fmt::format("groups of {} are not independent here", t.format.name())};
@@ -70,8 +70,8 @@ const Method hqq_method = {
     .sig = "hqq()",
     .doc = "Moves zero points so that most weights are met well and outliers count little. Needs no data.",
     .source = "Badri, Shaji 2023, https://mobiusml.github.io/hqq_blog",
-    .refuses = refuses,
-    .run = run,
+    .refuses = refuses_hqq,
+    .run = run_hqq,
 };
 
 }  // namespace dyadic::inline v1::quant

@@ -49,7 +49,7 @@ class Search {
   const Tensor& best() const { return best_; }
 };
 
-Result run(const Task& t) {
+Result run_imatrix(const Task& t) {
   const int64_t cols = t.weight.size(1);
   if (own_columns(t.format, t.weight.size(0), cols) == 0)
     return {to_nearest(t.weight, t.format), "groups of " + t.format.name() + " are not independent here"};
@@ -81,7 +81,7 @@ const Method imatrix_method = {
         "where there is no calibration data).",
     .source = "llama.cpp's importance matrix, https://github.com/ggml-org/llama.cpp/pull/4861",
     .refuses = refuses_without_codes,
-    .run = run,
+    .run = run_imatrix,
 };
 
 }  // namespace dyadic::inline v1::quant

@@ -24,7 +24,7 @@ Tensor turned(const Tensor& t) {
   return out;
 }
 
-Result run(const Task& t) {
+Result run_ldlq(const Task& t) {
   if (auto few = without_rows(t, "ldlq")) return *few;
   const Tensor products = turned(transpose(turned(t.inputs->products()), 0, 1).contiguous());
   const Tensor factor = inverse_factor(products, number(t, "damping"));
@@ -48,7 +48,7 @@ Result run(const Task& t) {
   return {stored, ""};
 }
 
-std::string refuses(DType format) {
+std::string refuses_ldlq(DType format) {
   return format == e8p ? "" : fmt::format("{} has no vectors of E8; use e8p, or the method gptq", format.name());
 }
 
@@ -64,8 +64,8 @@ const Method ldlq_method = {
         "damping: added to the diagonal of the inputs' products, a share of its mean.",
     .source = "Tseng et al. 2024, arXiv:2402.04396",
     .needs_inputs = true,
-    .refuses = refuses,
-    .run = run,
+    .refuses = refuses_ldlq,
+    .run = run_ldlq,
 };
 
 }  // namespace dyadic::inline v1::quant

@@ -10,8 +10,6 @@
 namespace dyadic::inline v1::ops {
 namespace {
 
-using lapack::c128;
-using lapack::c64;
 template <class T> using In = MatrixView<const T>;
 template <class T> using Out = MatrixView<T>;
 
@@ -169,11 +167,10 @@ void outer_product(bool conjugated, int m, int n, T alpha, const T* x, int x_ste
 }
 
 }  // namespace
-}  // namespace dyadic::inline v1::ops
 
-using namespace dyadic::ops;
-using dyadic::lapack::c128;
-using dyadic::lapack::c64;
+namespace symbols {  // what LAPACK calls
+using lapack::c128;
+using lapack::c64;
 
 #define DY_BLAS(T, gemm, gemv, trmm, trsm)                                                                                   \
   extern "C" void gemm(const char* ta, const char* tb, const int* m, const int* n, const int* k, const T* alpha, const T* a, \
@@ -254,3 +251,6 @@ DY_BLAS_HERMITIAN(double, dsymv_)
 DY_BLAS_HERMITIAN(c64, chemv_)
 DY_BLAS_HERMITIAN(c128, zhemv_)
 #undef DY_BLAS_HERMITIAN
+
+}  // namespace symbols
+}  // namespace dyadic::inline v1::ops
