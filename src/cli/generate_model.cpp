@@ -20,7 +20,7 @@ namespace dyadic::inline v1::cli {
 namespace {
 
 using models::GeneratedText;
-constexpr size_t kRowsShown = 8;  // of a batch that are computed together
+constexpr size_t kRowsTogether = 8;  // of a batch that are computed together
 
 int64_t token_of(const Tokenizer& t, const std::string& word) {
   if (const auto id = t.token_to_id(word)) return *id;
@@ -102,7 +102,7 @@ models::Model load(const GenerateCommand& o, const Tokenizer& tokenizer) {
       size_t longest = 1;
       const std::vector<Json> lines = o.batch.empty() ? std::vector<Json>{{{"prompt", o.prompt}}} : batch_lines(o);
       for (const Json& line : lines) longest = std::max(longest, ids_of(tokenizer, line).size());
-      plan.context = int64_t(longest) + o.tokens, plan.batch = int64_t(std::clamp<size_t>(lines.size(), 1, kRowsShown));
+      plan.context = int64_t(longest) + o.tokens, plan.batch = int64_t(std::clamp<size_t>(lines.size(), 1, kRowsTogether));
     }
     return tune::place(m, tune::plan_generation(m, plan).peak, limit, loading);
   });
@@ -150,9 +150,9 @@ class Session {
     }
     options_.on_text = nullptr;
     Json rows = Json::array();
-    for (size_t at = 0; at < prompts.size() && !interrupted(); at += kRowsShown) {
+    for (size_t at = 0; at < prompts.size() && !interrupted(); at += kRowsTogether) {
       const std::vector some(prompts.begin() + std::ptrdiff_t(at),
-                             prompts.begin() + std::ptrdiff_t(std::min(prompts.size(), at + kRowsShown)));
+                             prompts.begin() + std::ptrdiff_t(std::min(prompts.size(), at + kRowsTogether)));
       for (const GeneratedText& r : models::generate_text(*model_, tokenizer_, some, options_)) {
         Json row = lines[rows.size()];
         row.update(row_of(r));

@@ -14,7 +14,6 @@
 #include "tensor/resize.h"
 
 namespace dyadic::inline v1::distributed {
-namespace {}  // namespace
 
 // The one with the least; what is trained has a gradient and states beside it.
 int Sharing::owner_of(const Tensor& p) {

@@ -35,9 +35,9 @@ void decode_elements(const Format& f, const void* storage, Geometry g, int64_t b
 
 void encode_packed(const Format& from, const void* in, const Format& to, void* storage, int64_t numel, const Round& round) {
   const int bits = to.def->bits;
-  parallel_for((numel + kPackedTile - 1) / kTile, 16, [&](int64_t first, int64_t last) {
+  parallel_for((numel + kPackedTile - 1) / kPackedTile, 16, [&](int64_t first, int64_t last) {
     uint8_t codes[kPackedTile];
-    for (int64_t i = first * kPackedTile; i < std::min(numel, last * kTile); i += kTile) {
+    for (int64_t i = first * kPackedTile; i < std::min(numel, last * kPackedTile); i += kPackedTile) {
       const int64_t n = std::min(kPackedTile, numel - i);
       Round tile = round;
       tile.index += uint64_t(i);

@@ -43,7 +43,7 @@ TEST(GenerateText, OfAGgufFile) {
         .json()["text"];
   };
   EXPECT_EQ(said(file), said(small_model()));
-  write_file(f / "text.txt", text_of_file(test_data("models/data/gguf.txt")));
+  write_file(f / "text.txt", text_of_file(model_data("gguf.txt")));
   const auto measured = [&](const std::string& model) {
     return run({"eval", model, "--data", f / "text.txt", "--window", "64", "--format", "f32", "--json"}).json()["perplexity"];
   };

@@ -67,7 +67,7 @@ TEST(OnDisk, WhatIsStoredOtherwiseNeedsAFolder) {
 
 TEST(OnDisk, FinetunesAnAdapterToTheSameBits) {
   const TestFolder f;
-  write_file(f / "text.txt", text_of_file(test_data("models/data/gguf.txt")));
+  write_file(f / "text.txt", text_of_file(model_data("gguf.txt")));
   const auto finetune = [&](const std::string& out, const Words& more) {
     return run(with({"finetune", deep_model(), "--data", f / "text.txt", "--lora", "rank=4", "--steps", "3", "--batch", "2",
                      "--context", "16", "--out", f / out, "--json"},

@@ -25,15 +25,15 @@ const Stored kStored[] = {
     {"embedding", "model.embed_tokens.weight"},          {"turned", "transformer.h.1.mlp.c_fc.weight"},
     {"dora", "model.layers.0.mlp.up_proj.weight"},       {"latent", "model.layers.2.self_attn.kv_b_proj.weight"}};
 
-std::string data(const std::string& name) { return test_data("models/data/" + name); }
-std::string folder(const std::string& name) { return data("adapters/" + name); }
+std::string folder(const std::string& name) { return model_data("adapters/" + name); }
 std::map<std::string, Tensor> tensors_of(const std::string& path) {
   std::map<std::string, Tensor> all;
   for (auto& [name, t] : io::load_safetensors(path).tensors) all[name] = t;
   return all;
 }
 std::string base_of(const std::string& name) {
-  return data(json::parse(text_of_file(folder(name) + "/adapter_config.json"))["base_model_name_or_path"].get<std::string>());
+  return model_data(
+      json::parse(text_of_file(folder(name) + "/adapter_config.json"))["base_model_name_or_path"].get<std::string>());
 }
 Tensor ids_of(const std::string& name) { return tensors_of(base_of(name) + "/expected.safetensors")["ids"]; }
 std::string adapter_folder(const std::string& name) {
@@ -193,7 +193,7 @@ TEST(Adapters, ANewOneChangesNothingAndTrainsAlone) {
 }
 
 TEST(Adapters, AnEmbeddingThatIsTheHeadIsNotMerged) {
-  Model m = models::load(data("qwen2"), {.dtype = f32});
+  Model m = models::load(model_data("qwen2"), {.dtype = f32});
   add_adapter(*m, {.r = 2, .target_modules = {"embed_tokens", "q_proj"}});
   EXPECT_THROW(m->adapter->merge(), ValueError);
   ASSERT_NE(m->adapter, nullptr);

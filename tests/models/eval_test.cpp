@@ -129,7 +129,7 @@ TEST_F(Eval, DistanceFromABase) {
   EXPECT_NEAR(far->same_top_stderr, std::sqrt(far->same_top * (1 - far->same_top) / 44), 1e-9);
   EXPECT_NEAR(far->rms_dp, std::sqrt(dp / 45), 1e-4 * far->rms_dp);
   // Before it meets ids that are none of its own.
-  const Model other = models::load(test_data("models/data/llama"), {.dtype = f32});
+  const Model other = models::load(model_data("llama"), {.dtype = f32});
   try {
     perplexity(*m, ids, {.window = 32, .bos = 0, .base = &*other});
     ADD_FAILURE();

@@ -30,7 +30,6 @@ std::vector<std::string> stored_models() {
   return all;
 }
 
-std::string family_folder(const std::string& family) { return test_data("models/data/" + family); }
 std::string text_of(const std::string& path) {
   std::ifstream in(path);
   std::stringstream all;
@@ -39,11 +38,11 @@ std::string text_of(const std::string& path) {
 }
 std::map<std::string, Tensor> expected(const std::string& family) {
   std::map<std::string, Tensor> all;
-  for (auto& [name, t] : io::load_safetensors(family_folder(family) + "/expected.safetensors").tensors) all[name] = t;
+  for (auto& [name, t] : io::load_safetensors(model_data(family) + "/expected.safetensors").tensors) all[name] = t;
   return all;
 }
 std::shared_ptr<CausalLM> with_config(const std::string& family, const json& config) {
-  return from_file(config.dump(), *io::open(family_folder(family) + "/model.safetensors"), {.dtype = f32});
+  return from_file(config.dump(), *io::open(model_data(family) + "/model.safetensors"), {.dtype = f32});
 }
 // The largest difference, as a share of the largest.
 int64_t differences(const Tensor& a, const Tensor& b) { return int64_t(sum(ne(a, b).to(i64)).item()); }
@@ -61,14 +60,14 @@ TEST(Families, EachHasAStoredModel) {
 
 TEST_P(Families, LogitsAreTransformers) {
   auto want = expected(GetParam());
-  Model m = models::load(family_folder(GetParam()), {.dtype = f32});
+  Model m = models::load(model_data(GetParam()), {.dtype = f32});
   NoGrad guard;
   EXPECT_LT(apart(m(want["ids"]), want["logits"]), 1e-4);
 }
 
 TEST_P(Families, GreedyContinuationsAreTransformers) {
   auto want = expected(GetParam());
-  Model m = models::load(family_folder(GetParam()), {.dtype = f32});
+  Model m = models::load(model_data(GetParam()), {.dtype = f32});
   if (!want.contains("greedy")) {
     EXPECT_THROW(m.generate(want["ids"]), ValueError);
     GTEST_SKIP() << "it does not go on with a text";
@@ -85,7 +84,7 @@ TEST_P(Families, GreedyContinuationsAreTransformers) {
 // Windows here are 5 and 9 wide, so that 40 tokens cross their edges, and their buffers', many times.
 TEST_P(Families, CachedStepsAreTheFullForward) {
   // In f64: what rounding leaves apart, where fewer rows are multiplied in another order, is far below any mistake.
-  Model m = models::load(family_folder(GetParam()), {.dtype = f64});
+  Model m = models::load(model_data(GetParam()), {.dtype = f64});
   NoGrad guard;
   manual_seed(3);
   const Tensor ids = randint(3, 64, {2, 40}), full = m(ids);
@@ -106,7 +105,7 @@ TEST_P(Families, CachedStepsAreTheFullForward) {
 
 TEST_P(Families, SavedAgainItIsTheSame) {
   const std::string there = ::testing::TempDir() + "families_" + GetParam();
-  Model m = models::load(family_folder(GetParam()));
+  Model m = models::load(model_data(GetParam()));
   m->save_pretrained(there);
   Model again = models::load(there);
   auto want = m->named_parameters(), got = again->named_parameters();
@@ -115,13 +114,13 @@ TEST_P(Families, SavedAgainItIsTheSame) {
     EXPECT_EQ(got[name].dtype(), bf16) << name;
     EXPECT_TRUE(equal(got[name], t)) << name;
   }
-  auto names = io::load_safetensors(family_folder(GetParam()) + "/model.safetensors").tensors;
+  auto names = io::load_safetensors(model_data(GetParam()) + "/model.safetensors").tensors;
   EXPECT_EQ(names.size(), want.size());
   for (auto& [name, t] : names) EXPECT_TRUE(want.contains(name)) << name;
 }
 
 TEST_P(Families, OtherDialectsOfTheConfigurationSayTheSame) {
-  json c = json::parse(text_of(family_folder(GetParam()) + "/config.json"));
+  json c = json::parse(text_of(model_data(GetParam()) + "/config.json"));
   c["torch_dtype"] = c["dtype"], c.erase("dtype");
   if (c.contains("rope_parameters")) {
     json r = c["rope_parameters"];
@@ -149,7 +148,7 @@ TEST_P(Families, NarrowFormatsAreForTheWeightsThatProductsRead) {
   NoGrad guard;
   for (const char* format : {"i8(group=4)", "nf4(block=4)", "f8e4m3fn", "bf16"}) {
     const DType dtype = DType::parse(format);
-    Model m = models::load(family_folder(GetParam()), {.dtype = dtype});
+    Model m = models::load(model_data(GetParam()), {.dtype = dtype});
     int64_t stored = 0;
     for (auto& [name, t] : m->named_parameters()) {
       stored += t.dtype() == dtype;
@@ -162,7 +161,7 @@ TEST_P(Families, NarrowFormatsAreForTheWeightsThatProductsRead) {
     EXPECT_GT(apart(got.to(f32), want["logits"]), 1e-5) << format;
     if (dtype == bf16) continue;  // it is computed with as well
     // What is stored is what is computed with: the same values in float32 give the same.
-    Model plain = models::load(family_folder(GetParam()), {.dtype = f32});
+    Model plain = models::load(model_data(GetParam()), {.dtype = f32});
     nn::NamedItems<Tensor> to = plain->named_parameters();
     for (auto& [name, t] : m->named_parameters()) to[name].detach().copy_(t.detach().to(f32));
     EXPECT_LT(apart(got, plain(want["ids"])), 1e-4) << format;
@@ -227,7 +226,7 @@ const LeftOut kLeftOut[] = {
 TEST(LeftOut, IsNoticed) {
   NoGrad guard;
   for (auto& [family, change] : kLeftOut) {
-    json c = json::parse(text_of(family_folder(family) + "/config.json"));
+    json c = json::parse(text_of(model_data(family) + "/config.json"));
     c.merge_patch(json::parse(change));
     auto want = expected(family);
     EXPECT_GT(apart((*with_config(family, c))(want["ids"]), want["logits"]), 1e-2) << family << " " << change;
@@ -238,7 +237,7 @@ TEST(LeftOut, WeightsOfEveryKindAreRead) {
   NoGrad guard;
   for (const std::string& family : stored_models()) {
     auto want = expected(family);
-    Model m = models::load(family_folder(family), {.dtype = f32});
+    Model m = models::load(model_data(family), {.dtype = f32});
     for (auto& [name, t] : m->named_parameters()) {
       if (name.ends_with("k_proj.bias") || name.ends_with("key.bias"))
         continue;  // softmax takes most of it away where positions are near
@@ -253,7 +252,7 @@ TEST(LeftOut, WeightsOfEveryKindAreRead) {
 // Those that are read: quantized_test.cpp.
 TEST(Load, UnknownQuantizationsAreRefusedByName) {
   const auto said = [](const json& quantization, bool in_text = false) {
-    json c = json::parse(text_of(family_folder("llama") + "/config.json"));
+    json c = json::parse(text_of(model_data("llama") + "/config.json"));
     if (in_text) {
       json text = c;
       text["quantization_config"] = quantization, c["text_config"] = text;
@@ -283,7 +282,7 @@ TEST(Rope, EachScalingIsTransformers) {
   int64_t n = 0;
   for (const char* family : {"llama", "phi3", "qwen2_moe"}) {
     auto want = expected(family);
-    const json variants = json::parse(text_of(family_folder(family) + "/variants.json"));
+    const json variants = json::parse(text_of(model_data(family) + "/variants.json"));
     for (auto& [name, config] : variants.items()) {
       const Tensor got = (*with_config(family, config))(want["ids"]);
       EXPECT_LT(apart(got, want["logits." + name]), 1e-4) << family << " " << name;
@@ -297,7 +296,7 @@ TEST(Rope, EachScalingIsTransformers) {
 // A text that grows past the length where positions turn otherwise is computed anew: each token is the full forward's choice.
 TEST(Rope, GenerationAcrossTheTurningPoint) {
   NoGrad guard;
-  Model m = models::load(family_folder("phi3"), {.dtype = f32});
+  Model m = models::load(model_data("phi3"), {.dtype = f32});
   const Tensor ids = narrow(expected("phi3")["ids"], 1, 0, 6);
   const Tensor all = m.generate(ids, {.max_new_tokens = 9, .eos_token_id = std::vector<int64_t>()});
   for (int64_t n = 6; n < 15; ++n)
@@ -308,7 +307,7 @@ TEST(Rope, GenerationAcrossTheTurningPoint) {
 TEST(Rope, CachedStepsOfPositionsThatChangeWithTheLength) {
   NoGrad guard;
   manual_seed(4);
-  const json dynamic = json::parse(text_of(family_folder("llama") + "/variants.json"))["dynamic"];
+  const json dynamic = json::parse(text_of(model_data("llama") + "/variants.json"))["dynamic"];
   // In one layer's keys alone: what deeper layers saw of earlier tokens was right when it was computed.
   json one = dynamic;
   one["num_hidden_layers"] = 1;

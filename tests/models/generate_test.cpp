@@ -18,11 +18,10 @@ namespace {
 using nlohmann::json;
 using namespace models;
 
-std::string generate_folder(const std::string& family) { return test_data("models/data/" + family); }
 const std::vector<int64_t> kNone;
 
 TEST(Sampling, WhatIsLeftIsWhatTransformersLeaves) {
-  std::ifstream in(test_data("models/data/sampling.json"));
+  std::ifstream in(model_data("sampling.json"));
   const json all = json::parse(in);
   const auto logits = all["logits"].get<std::vector<float>>();
   const auto seen = all["seen"].get<std::vector<int64_t>>();
@@ -62,7 +61,7 @@ TEST(Sampling, TokensComeAsOftenAsTheirShare) {
 }
 
 TEST(Generation, TheSameSeedMakesTheSameChoices) {
-  Model m = models::load(generate_folder("llama"), {.dtype = f32});
+  Model m = models::load(model_data("llama"), {.dtype = f32});
   const Tensor ids = full({3, 4}, 7, i64);
   const auto with = [&](uint64_t seed) {
     return m.generate(ids, {.max_new_tokens = 12, .do_sample = true, .temperature = 2, .eos_token_id = kNone, .seed = seed});
@@ -75,7 +74,7 @@ TEST(Generation, TheSameSeedMakesTheSameChoices) {
 }
 
 TEST(Generation, EndsAndFillsRows) {
-  Model m = models::load(generate_folder("llama"), {.dtype = f32});
+  Model m = models::load(model_data("llama"), {.dtype = f32});
   const Tensor ids = cat(std::vector{full({1, 4}, 7, i64), full({1, 4}, 9, i64)}, 0);
   const Tensor all = m.generate(ids, {.max_new_tokens = 8, .eos_token_id = kNone});
   const auto third = int64_t(all[0][6].item());
@@ -102,7 +101,7 @@ TEST(Generation, TellsWhoListensAndStopsForThem) {
       return told.size() < 2;
     }
   } two;
-  Model m = models::load(generate_folder("gpt2"), {.dtype = f32});
+  Model m = models::load(model_data("gpt2"), {.dtype = f32});
   const Tensor all = m.generate(full({2, 3}, 5, i64), {.max_new_tokens = 9, .eos_token_id = kNone, .streamer = &two});
   ASSERT_EQ(all.size(1), 5);
   for (int64_t i = 0; i < 2; ++i)
@@ -110,7 +109,7 @@ TEST(Generation, TellsWhoListensAndStopsForThem) {
 }
 
 TEST(Generation, RefusesWhatIsOutOfRange) {
-  Model m = models::load(generate_folder("llama"), {.dtype = f32});
+  Model m = models::load(model_data("llama"), {.dtype = f32});
   const Tensor ids = full({2, 4}, 7, i64);
   const auto message = [&](const Tensor& prompt, const GenerateOptions& o) -> std::string {
     try {
@@ -128,7 +127,7 @@ TEST(Generation, RefusesWhatIsOutOfRange) {
 }
 
 TEST(CausalLM, LossIsTheMeanOverSuccessors) {
-  Model m = models::load(generate_folder("qwen2"), {.dtype = f32});
+  Model m = models::load(model_data("qwen2"), {.dtype = f32});
   manual_seed(1);
   const Tensor ids = randint(3, 64, {2, 9});
   Tensor labels = ids.clone();
@@ -143,7 +142,7 @@ TEST(CausalLM, LossIsTheMeanOverSuccessors) {
 
 TEST(CausalLM, TrainsThroughEveryWeight) {
   for (const char* family : {"gemma3", "qwen2_moe", "gpt_oss", "gpt2"}) {
-    Model m = models::load(generate_folder(family), {.dtype = f32});
+    Model m = models::load(model_data(family), {.dtype = f32});
     manual_seed(1);
     const Tensor ids = randint(3, 64, {4, 16});
     m->loss(ids, ids).backward();

@@ -7,7 +7,7 @@ namespace {
 
 using namespace models;
 
-std::string adapter_folder(const std::string& name) { return folder_of("adapters/" + name); }
+std::string adapter_folder(const std::string& name) { return model_data("adapters/" + name); }
 Tensor logits_with(const std::string& base, const std::string& adapter, const Tensor& ids) {
   const NoGrad guard;
   Model m = models::load(base, {.dtype = f32});
@@ -17,7 +17,7 @@ Tensor logits_with(const std::string& base, const std::string& adapter, const Te
 
 TEST(GgufAdapters, AreLlamaCpps) {
   Folder folder;
-  const std::string base = folder_of("llama"), file = folder / "adapter.gguf";
+  const std::string base = model_data("llama"), file = folder / "adapter.gguf";
   for (const io::Converted& t : models::convert(adapter_folder("plain"), file, {}, base))
     EXPECT_TRUE(t.difference.exact) << t.name;
   expect_llama_cpps(file, "adapter");
@@ -37,9 +37,10 @@ TEST(GgufAdapters, AreLlamaCpps) {
 TEST(GgufAdapters, OfTurnedMatricesStayAsTheyAre) {
   Folder folder;
   const std::string file = folder / "adapter.gguf";
-  models::convert(adapter_folder("turned"), file, {}, folder_of("gpt2"));
+  models::convert(adapter_folder("turned"), file, {}, model_data("gpt2"));
   const Tensor ids = ids_of("gpt2");
-  EXPECT_TRUE(equal(logits_with(folder_of("gpt2"), file, ids), logits_with(folder_of("gpt2"), adapter_folder("turned"), ids)));
+  EXPECT_TRUE(
+      equal(logits_with(model_data("gpt2"), file, ids), logits_with(model_data("gpt2"), adapter_folder("turned"), ids)));
 }
 
 TEST(GgufAdapters, SayWhatHasNoPlace) {
@@ -50,11 +51,11 @@ TEST(GgufAdapters, SayWhatHasNoPlace) {
     } catch (const ValueError& e) { return e.what(); }
     return "";
   };
-  EXPECT_NE(said(adapter_folder("dora"), folder_of("llama")).find("GGUF has no place for use_dora"), std::string::npos);
+  EXPECT_NE(said(adapter_folder("dora"), model_data("llama")).find("GGUF has no place for use_dora"), std::string::npos);
   EXPECT_NE(said(adapter_folder("plain"), "").find("give its path as base"), std::string::npos);
   EXPECT_FALSE(fs::exists(folder / "out.gguf"));
-  models::convert(adapter_folder("plain"), folder / "a.gguf", {}, folder_of("llama"));
-  Model other = models::load(folder_of("qwen3"));
+  models::convert(adapter_folder("plain"), folder / "a.gguf", {}, model_data("llama"));
+  Model other = models::load(model_data("qwen3"));
   EXPECT_THROW(load_adapter(*other, folder / "a.gguf"), ValueError);
   EXPECT_EQ(other->adapter, nullptr);
 }

@@ -19,9 +19,8 @@ namespace dyadic::testing {
 
 using nlohmann::json;
 
-inline std::string folder_of(const std::string& family) { return test_data("models/data/" + family); }
 inline Tensor ids_of(const std::string& family) {
-  for (auto& [name, t] : io::load_safetensors(folder_of(family) + "/expected.safetensors").tensors)
+  for (auto& [name, t] : io::load_safetensors(model_data(family) + "/expected.safetensors").tensors)
     if (name == "ids") return t;
   return {};
 }
@@ -51,10 +50,10 @@ inline Tensor hashed(const std::string& name, IntList sizes) {
 inline void write_changed(const std::string& family, const std::string& folder,
                           const std::function<void(io::NamedTensors&)>& change) {
   fs::create_directories(folder);
-  io::NamedTensors all = io::load_safetensors(folder_of(family) + "/model.safetensors").tensors;
+  io::NamedTensors all = io::load_safetensors(model_data(family) + "/model.safetensors").tensors;
   change(all);
   io::save(folder + "/model.safetensors", all);
-  fs::copy_file(folder_of(family) + "/config.json", folder + "/config.json");
+  fs::copy_file(model_data(family) + "/config.json", folder + "/config.json");
 }
 inline void expect_same_weights(const std::string& a, const std::string& b) {
   const auto want = io::open(a), got = io::open(b);
@@ -68,7 +67,7 @@ inline void expect_same_weights(const std::string& a, const std::string& b) {
 
 // Names, types, shapes and bytes of all tensors, and the values of all keys that are llama.cpp's: data/gguf.json.
 inline void expect_llama_cpps(const std::string& file, const std::string& family) {
-  const json all = json::parse(text_of_file(test_data("models/data/gguf.json")));
+  const json all = json::parse(text_of_file(model_data("gguf.json")));
   ASSERT_TRUE(all["converted"].contains(family));
   const json& want = all["converted"][family];
   const auto got = io::GgufFile::open(file);

@@ -7,7 +7,7 @@ namespace {
 
 using namespace models;
 
-std::string packed_folder(const std::string& name) { return folder_of("quantized/" + name); }
+std::string packed_folder(const std::string& name) { return model_data("quantized/" + name); }
 
 // data/make_gguf.py's nvfp4_model.
 void write_nvfp4_model(const std::string& folder) {

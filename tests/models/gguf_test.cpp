@@ -51,13 +51,13 @@ class Gguf : public ::testing::TestWithParam<Case> {
     fs::create_directories(model);
     if (family == "bert") {  // without its head, for which GGUF has no place
       io::NamedTensors body;
-      for (auto& [name, t] : io::load_safetensors(folder_of(family) + "/model.safetensors").tensors)
+      for (auto& [name, t] : io::load_safetensors(model_data(family) + "/model.safetensors").tensors)
         if (name.starts_with("bert.")) body.emplace_back(name.substr(5), t);
       io::save(model + "/model.safetensors", body);
     } else {
-      fs::copy_file(folder_of(family) + "/model.safetensors", model + "/model.safetensors");
+      fs::copy_file(model_data(family) + "/model.safetensors", model + "/model.safetensors");
     }
-    json c = json::parse(text_of_file(folder_of(family) + "/config.json"));
+    json c = json::parse(text_of_file(model_data(family) + "/config.json"));
     c.merge_patch(json::parse(GetParam().change));
     put_file(model + "/config.json", c.dump(2));
   }
@@ -114,10 +114,10 @@ void write_hashed_model(const std::string& folder) {
 
 // What llama.cpp says of the files we write of one model: its perplexity, of its own ids.
 TEST(GgufPerplexity, IsLlamaCpps) {
-  const json want = json::parse(text_of_file(test_data("models/data/gguf.json")))["perplexity"];
+  const json want = json::parse(text_of_file(model_data("gguf.json")))["perplexity"];
   Folder folder;
   write_hashed_model(folder / "model");
-  const std::string text = text_of_file(test_data("models/data/gguf.txt"));
+  const std::string text = text_of_file(model_data("gguf.txt"));
   for (auto& [format, stored] : want["perplexities"].items()) {
     const std::string file = folder / (format + ".gguf");
     convert(folder / "model", file, {.format = DType::parse(format)});
@@ -187,10 +187,10 @@ TEST(GgufModel, WhatBlocksCannotFollowIsDecoded) {
   NoGrad guard;
   for (const char* family : {"qwen3_5", "qwen3_5_moe", "deepseek_v3", "granitemoe", "gemma4_moe", "mixtral"}) {
     const std::string file = folder / (std::string(family) + ".gguf"), back = folder / family;
-    convert(folder_of(family), file, {.format = q8_0});
+    convert(model_data(family), file, {.format = q8_0});
     const Tensor ids = ids_of(family), want = models::load(file, {.dtype = f32})(ids);
     EXPECT_LT(apart(models::load(file)(ids).to(f32), want), 1e-3) << family;
-    const Model read = models::load(file, {.dtype = f32}), own = models::load(folder_of(family), {.dtype = f32});
+    const Model read = models::load(file, {.dtype = f32}), own = models::load(model_data(family), {.dtype = f32});
     auto weights = read->named_parameters();
     for (auto& [name, t] : own->named_parameters()) EXPECT_LT(apart(weights[name], t), 0.005) << family << " " << name;
     convert(file, back);
@@ -217,7 +217,7 @@ TEST(GgufModel, StackedExpertsComeBackStacked) {
   });
   convert(folder / "model", folder / "model.gguf"), convert(folder / "model.gguf", folder / "back");
   expect_same_weights(folder / "model", folder / "back");
-  convert(folder_of("qwen3_5_moe"), folder / "single.gguf");
+  convert(model_data("qwen3_5_moe"), folder / "single.gguf");
   const auto a = io::open(folder / "model.gguf"), b = io::open(folder / "single.gguf");
   ASSERT_EQ(a->tensors().size(), b->tensors().size());
   for (const io::TensorInfo& t : a->tensors()) EXPECT_TRUE(equal(a->get(t.name), b->get(t.name))) << t.name;
@@ -261,14 +261,14 @@ TEST(GgufModel, LayersThatGuessAheadAreLeftBehind) {
       all.emplace_back(std::string("model.layers.3.") + name, all.back().second.clone());
     all.emplace_back("model.layers.3.eh_proj.weight", all.back().second.clone());
   });
-  convert(folder / "model", folder / "model.gguf"), convert(folder_of("deepseek_v3"), folder / "own.gguf");
+  convert(folder / "model", folder / "model.gguf"), convert(model_data("deepseek_v3"), folder / "own.gguf");
   EXPECT_EQ(io::open(folder / "model.gguf")->tensors().size(), io::open(folder / "own.gguf")->tensors().size());
 }
 
 TEST(GgufModel, AHeadOfBertsIsLeftBehind) {
   Folder folder;
   NoGrad guard;
-  convert(folder_of("bert"), folder / "bert.gguf"), convert(folder / "bert.gguf", folder / "back");
+  convert(model_data("bert"), folder / "bert.gguf"), convert(folder / "bert.gguf", folder / "back");
   const Tensor ids = ids_of("bert"), y = models::load(folder / "bert.gguf", {.dtype = f32})(ids);
   EXPECT_EQ(y.size(2), 32);
   EXPECT_TRUE(equal(models::load(folder / "back", {.dtype = f32})(ids), y));
@@ -277,7 +277,7 @@ TEST(GgufModel, AHeadOfBertsIsLeftBehind) {
 TEST(GgufModel, SaysWhatIsWrong) {
   Folder folder;
   const std::string file = folder / "a.gguf";
-  convert(folder_of("llama"), file);
+  convert(model_data("llama"), file);
   const auto whole = io::GgufFile::open(file);
   const auto said = [&](const std::function<void(io::GgufMetadata&, std::vector<io::TensorInfo>&)>& change) {
     io::GgufMetadata keys;
@@ -355,11 +355,11 @@ TEST(GgufVocabulary, KeepsBertsPieces) {
   const Tokenizer own = Tokenizer::from_json(source);
   fs::create_directories(model);
   std::ofstream(model + "/tokenizer.json") << source;
-  json config = json::parse(text_of_file(folder_of("bert") + "/config.json"));
+  json config = json::parse(text_of_file(model_data("bert") + "/config.json"));
   config["vocab_size"] = own.vocab_size(), config["architectures"] = {"BertModel"};
   std::ofstream(model + "/config.json") << config.dump();
   io::NamedTensors body;
-  for (auto& [name, t] : io::load_safetensors(folder_of("bert") + "/model.safetensors").tensors)
+  for (auto& [name, t] : io::load_safetensors(model_data("bert") + "/model.safetensors").tensors)
     if (name.starts_with("bert."))
       body.emplace_back(name.substr(5), name.find("word_embeddings") == name.npos ? t : randn({own.vocab_size(), t.size(1)}));
   io::save(model + "/model.safetensors", body);

@@ -16,7 +16,6 @@ namespace {
 
 using namespace models;
 
-std::string kv_folder(const std::string& family) { return test_data("models/data/" + family); }
 DType format(const char* text) { return DType::parse(text); }
 double norm_of(const Tensor& x) { return std::sqrt(sum(x.to(f64) * x.to(f64)).item()); }
 
@@ -113,7 +112,7 @@ INSTANTIATE_TEST_SUITE_P(, KvFamilies,
                          [](auto& info) { return std::string(info.param); });
 
 TEST_P(KvFamilies, ReadFormatsAlikeInPiecesOfAnySize) {
-  Model m = models::load(kv_folder(GetParam()), {.dtype = f64});
+  Model m = models::load(model_data(GetParam()), {.dtype = f64});
   NoGrad guard;
   manual_seed(3);
   const Tensor ids = randint(3, 64, {2, 40}), plain = m(ids);
@@ -140,7 +139,7 @@ TEST_P(KvFamilies, ReadFormatsAlikeInPiecesOfAnySize) {
 // One token reads what is stored as it lies; several read it decoded.
 TEST(KvCache, SixteenBitsAreReadAlike) {
   for (const DType dtype : {bf16, f16, f32}) {
-    Model m = models::load(kv_folder("llama"), {.dtype = dtype});
+    Model m = models::load(model_data("llama"), {.dtype = dtype});
     NoGrad guard;
     const Tensor ids = full({1, 9}, 7, i64);
     const auto logits = [&](int64_t step) {
@@ -156,7 +155,7 @@ TEST(KvCache, SixteenBitsAreReadAlike) {
 }
 
 TEST(KvCache, GenerationAndPerplexityUseIt) {
-  Model m = models::load(kv_folder("llama"), {.dtype = f32});
+  Model m = models::load(model_data("llama"), {.dtype = f32});
   const Tensor ids = full({2, 5}, 7, i64);
   const GenerateOptions plain{.max_new_tokens = 12, .eos_token_id = std::vector<int64_t>{}};
   GenerateOptions o = plain;
@@ -180,7 +179,7 @@ TEST(KvCache, GenerationAndPerplexityUseIt) {
 }
 
 TEST(KvCache, RefusesWhatDoesNotFit) {
-  Model m = models::load(kv_folder("llama"), {.dtype = f32});
+  Model m = models::load(model_data("llama"), {.dtype = f32});
   const auto message = [&](const KvFormats& kv) -> std::string {
     try {
       m.generate(full({1, 4}, 7, i64), {.max_new_tokens = 2, .kv = kv});

@@ -18,8 +18,6 @@ namespace {
 using nlohmann::json;
 using namespace models;
 
-std::string load_folder(const std::string& family) { return test_data("models/data/" + family); }
-
 // The configuration of google/gemma-3-4b-it says no more of its text part than this.
 TEST(Load, WhatGemma3LeavesOutIsUsual) {
   auto m = make(R"({"model_type": "gemma3", "text_config": {"hidden_size": 2560, "intermediate_size": 10240,
@@ -48,9 +46,9 @@ TEST(Load, SaysWhatIsWrong) {
   EXPECT_EQ(message([] { make(R"({"model_type": "llama", "vocab_size": -3})"); }),
             "config.json: vocab_size: expected a number of things, and it is -3");
   EXPECT_EQ(message([] { make(R"({"model_type": "llama", "vocab_size": 8})"); }), "config.json: num_hidden_layers is missing");
-  std::ifstream in(load_folder("llama") + "/config.json");
+  std::ifstream in(model_data("llama") + "/config.json");
   json c = json::parse(in);
-  auto file = io::open(load_folder("llama") + "/model.safetensors");
+  auto file = io::open(model_data("llama") + "/model.safetensors");
   const auto with = [&](const char* change) {
     json d = c;
     d.merge_patch(json::parse(change));
@@ -73,11 +71,11 @@ TEST(Load, SaysWhatIsWrong) {
 // A configuration is no reason to build or to allocate what the file of weights does not have.
 TEST(Load, RefusesSizesThatTheFileDoesNotHave) {
   const auto with = [](const char* family, const char* change) -> std::string {
-    std::ifstream in(load_folder(family) + "/config.json");
+    std::ifstream in(model_data(family) + "/config.json");
     json c = json::parse(in);
     c.merge_patch(json::parse(change));
     try {
-      from_file(c.dump(), *io::open(load_folder(family) + "/model.safetensors"));
+      from_file(c.dump(), *io::open(model_data(family) + "/model.safetensors"));
     } catch (const Error& e) { return e.what(); }
     return "";
   };
@@ -97,7 +95,7 @@ TEST(Load, RefusesSizesThatTheFileDoesNotHave) {
 TEST(Load, HoldsTheModelAlone) {
   for (DType dtype : {f32, DType(), DType::parse("i8(group=4)")}) {
     reset_peak_memory_stats();
-    Model m = models::load(load_folder("qwen2_moe"), {.dtype = dtype});
+    Model m = models::load(model_data("qwen2_moe"), {.dtype = dtype});
     const int64_t largest = 64 * 32 * 4;  // the embedding
     const MemoryStats after = memory_stats();
     EXPECT_LE(after.total_peak - after.total, largest) << (dtype ? dtype.name() : "as the file has it");
@@ -106,7 +104,7 @@ TEST(Load, HoldsTheModelAlone) {
 
 TEST(Load, InSeveralFiles) {
   const std::string there = ::testing::TempDir() + "models_shards";
-  Model m = models::load(load_folder("mixtral"));
+  Model m = models::load(model_data("mixtral"));
   m->save_pretrained(there, 8000);
   EXPECT_TRUE(std::ifstream(there + "/model.safetensors.index.json").good());
   EXPECT_FALSE(std::ifstream(there + "/model.safetensors").good());
@@ -119,7 +117,7 @@ TEST(Load, NamesInOtherClothes) {
   NoGrad guard;
   const Tensor ids = full({1, 5}, 7, i64);
   for (const char* family : {"gemma3", "gpt2", "qwen3_5", "deepseek_v3"}) {
-    Model m = models::load(load_folder(family), {.dtype = f32});
+    Model m = models::load(model_data(family), {.dtype = f32});
     const std::string body = std::string_view(family) == "gpt2" ? "transformer." : "model.";
     const std::string saved = ::testing::TempDir() + "models_saved";
     m->save_pretrained(saved);
@@ -140,14 +138,14 @@ TEST(Load, NamesInOtherClothes) {
 TEST(Load, TurnedMatricesAreALinears) {
   const NoGrad guard;
   const Tensor ids = full({1, 5}, 7, i64);
-  const Model plain = models::load(load_folder("gpt2"), {.dtype = f32});
+  const Model plain = models::load(model_data("gpt2"), {.dtype = f32});
   const std::string name = "transformer.h.0.attn.c_attn.weight", saved = ::testing::TempDir() + "models_turned";
   const Tensor w = plain->named_parameters()[name];
   EXPECT_EQ(w.size(0), 3 * w.size(1));
   plain->save_pretrained(saved);
   for (auto& [key, t] : io::load_safetensors(saved + "/model.safetensors").tensors) EXPECT_TRUE(key != name || equal(t, w.t()));
   for (const char* format : {"i4(row)", "q4_0", "i8(row)"}) {
-    const Model small = models::load(load_folder("gpt2"), {.dtype = DType::parse(format)});
+    const Model small = models::load(model_data("gpt2"), {.dtype = DType::parse(format)});
     EXPECT_TRUE(equal(small->named_parameters()[name].to(f32), w.to(DType::parse(format)).to(f32))) << format;
     small->save_pretrained(saved);
     EXPECT_TRUE(equal(models::load(saved)(ids), small(ids))) << format;
@@ -164,10 +162,10 @@ TEST(Load, TurnedMatricesAreALinears) {
 TEST(Load, AnEncoderWithoutItsHead) {
   NoGrad guard;
   const Tensor ids = full({1, 5}, 7, i64);
-  Model m = models::load(load_folder("bert"), {.dtype = f32});
+  Model m = models::load(model_data("bert"), {.dtype = f32});
   auto config = nlohmann::json::parse(m->config);
   config["architectures"] = {"BertModel"};
-  const auto file = io::open(load_folder("bert") + "/model.safetensors");
+  const auto file = io::open(model_data("bert") + "/model.safetensors");
   auto body = from_file(config.dump(), *file, {.dtype = f32});
   EXPECT_TRUE(body->named_parameters().contains("encoder.layer.0.attention.self.query.weight"));
   const Tensor states = (*body)(ids);
@@ -196,7 +194,7 @@ TEST(Load, AnEncoderWithoutItsHead) {
 TEST(Load, ExpertsThatAreStackedInTheFile) {
   NoGrad guard;
   const Tensor ids = full({1, 5}, 7, i64);
-  Model m = models::load(load_folder("qwen3_5_moe"), {.dtype = f32});
+  Model m = models::load(model_data("qwen3_5_moe"), {.dtype = f32});
   const nn::NamedItems<Tensor> all = m->named_parameters();
   io::NamedTensors stacked;
   for (auto& [name, t] : all) {
@@ -224,7 +222,7 @@ TEST(Load, ExpertsThatAreStackedInTheFile) {
 
 // What is kept of tokens in recurrent layers has one size, and steps over many of its strides are the full forward.
 TEST(Load, ARecurrentStateIsTheFullForward) {
-  Model m = models::load(load_folder("qwen3_5"), {.dtype = f64});
+  Model m = models::load(model_data("qwen3_5"), {.dtype = f64});
   NoGrad guard;
   manual_seed(5);
   const Tensor ids = randint(3, 64, {2, 150}), whole = m(ids);
@@ -244,7 +242,7 @@ TEST(Load, ARecurrentStateIsTheFullForward) {
 
 // Gradients go through the state's steps as well: each parameter's is the difference quotient.
 TEST(Load, ARecurrentStateHasGradients) {
-  Model m = models::load(load_folder("qwen3_5"), {.dtype = f64});
+  Model m = models::load(model_data("qwen3_5"), {.dtype = f64});
   manual_seed(6);
   const Tensor ids = randint(3, 64, {1, 70});
   m->loss(ids, ids).backward();
@@ -266,7 +264,7 @@ TEST(Load, ARecurrentStateHasGradients) {
 }
 
 TEST(Load, AWindowsCacheStaysSmall) {
-  Model m = models::load(load_folder("mistral"), {.dtype = f32});  // two layers with a window of 5
+  Model m = models::load(model_data("mistral"), {.dtype = f32});  // two layers with a window of 5
   NoGrad guard;
   Cache cache;
   int64_t bytes = 0;

@@ -54,7 +54,7 @@ const QuantizedCase kQuantizedCases[] = {
     {"bitnet", "i2(tensor)", 2e-7},
 };
 
-std::string quantized_folder(const std::string& name) { return test_data("models/data/quantized/" + name); }
+std::string quantized_folder(const std::string& name) { return model_data("quantized/" + name); }
 struct Expected {
   Tensor ids, logits, weight;
   std::string name;  // of the weight

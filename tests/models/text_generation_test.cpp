@@ -100,7 +100,7 @@ TEST_F(TextGeneration, StopStringsAreFoundInSpecialTokensWhichAreNotShown) {
 }
 
 TEST_F(TextGeneration, ATokenizerLargerThanTheVocabularyIsNamed) {
-  const Model small = models::load(test_data("models/data/llama"));
+  const Model small = models::load(model_data("llama"));
   try {
     generate_text(*small, t, "Once upon", {.generate = greedy});
     FAIL();

@@ -316,7 +316,7 @@ TEST(Offload, OtherReadOnlyMemoryIsLeftAlone) {
 }
 
 TEST(Offload, LoadedModelsStayInTheirFiles) {
-  const std::string path = test_data("models/data/llama");
+  const std::string path = model_data("llama");
   const auto plain = models::load(path);
   const Tensor ids = arange(9, i64).view({1, 9});
   const auto logits = [&](const models::LoadOptions& o) {
@@ -344,7 +344,7 @@ TEST(Offload, LoadedModelsStayInTheirFiles) {
 TEST(Offload, FamiliesWithTheirOwnForms) {
   for (const char* family : {"gpt2", "gpt_oss", "mixtral", "qwen3_5_moe", "deepseek_v3", "gemma3"}) {
     SCOPED_TRACE(family);
-    const std::string path = test_data(std::string("models/data/") + family);
+    const std::string path = model_data(family);
     const Tensor ids = arange(6, i64).view({1, 6});
     const NoGrad guard;
     const auto plain = models::load(path);
@@ -355,7 +355,7 @@ TEST(Offload, FamiliesWithTheirOwnForms) {
 }
 
 TEST(Offload, AModelOnMetaHasTheDtypesItWouldHave) {
-  const std::string path = test_data("models/data/llama");
+  const std::string path = model_data("llama");
   for (DType d : {DType(), q4_0, bf16}) {
     const auto real = models::load(path, {.dtype = d}), blank = models::load(path, {.dtype = d, .device = meta});
     auto names = real->named_parameters(), on_meta = blank->named_parameters();

@@ -79,7 +79,7 @@ TEST(Narrow, Refuses) {
     } catch (const ValueError& e) { return e.what(); }
     return "";
   };
-  const Model m = small(), gpt = models::load(test_data("models/data/gpt2"));
+  const Model m = small(), gpt = models::load(model_data("gpt2"));
   EXPECT_NE(words(*m, {}).find("nothing would go"), std::string::npos);
   EXPECT_NE(words(*m, {.channels = 1}).find("not in [0, 1)"), std::string::npos);
   EXPECT_NE(words(*gpt, {.channels = 0.5}).find("models like llama have"), std::string::npos);

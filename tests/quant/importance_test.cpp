@@ -13,7 +13,6 @@ namespace {
 using namespace models;
 using quant::Importance;
 
-std::string folder(const std::string& family) { return test_data("models/data/" + family); }
 std::string file(const char* name) { return ::testing::TempDir() + name; }
 template <class F> std::string error_of(F&& f) {
   try {
@@ -29,7 +28,7 @@ std::vector<Tensor> batches() {
 
 TEST(ImportanceFile, HasLlamasNamesAndComesBack) {
   for (const char* family : {"llama", "qwen3_moe"}) {
-    Model m = models::load(folder(family), {.dtype = f32});
+    Model m = models::load(model_data(family), {.dtype = f32});
     quant::Batches data(batches());
     Importance all = quant::measure_importance(*m, data);
     all.datasets = {"a text"}, all.chunks = 2, all.chunk_size = 40;
@@ -65,7 +64,7 @@ TEST(ImportanceFile, HasLlamasNamesAndComesBack) {
 TEST(ImportanceFile, IsWhatCalibrationTeaches) {
   quant::Batches data(batches());
   const DType format = DType::parse("i2(group=8)");
-  Model a = models::load(folder("llama"), {.dtype = f32}), b = models::load(folder("llama"), {.dtype = f32});
+  Model a = models::load(model_data("llama"), {.dtype = f32}), b = models::load(model_data("llama"), {.dtype = f32});
   const Importance known = quant::measure_importance(*b, data);
   const std::vector<std::string> first = {"model.layers.0.self_attn.q_proj.weight", "model.layers.0.self_attn.v_proj.weight"};
   quant::quantize(*a, {.weights = format, .method = "imatrix", .calibration = &data, .include = first});
@@ -83,7 +82,7 @@ TEST(ImportanceFile, IsWhatCalibrationTeaches) {
 }
 
 TEST(ImportanceFile, OfAnotherModelIsRefused) {
-  Model m = models::load(folder("llama"), {.dtype = f32});
+  Model m = models::load(model_data("llama"), {.dtype = f32});
   const auto message = [&](const nn::NamedTensors& tensors, const char* type) {
     io::save_gguf(file("bad.gguf"), tensors, {{"general.type", type}});
     return error_of([&] { quant::load_importance(file("bad.gguf"), *m); });

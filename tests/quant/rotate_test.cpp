@@ -15,8 +15,6 @@ namespace {
 
 using namespace models;
 
-std::string rotate_folder(const std::string& family) { return test_data("models/data/" + family); }
-
 class Rotate : public ::testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(, Rotate, ::testing::Values("llama", "mistral", "mixtral", "qwen3", "phi3", "ministral3"),
                          [](auto& info) { return std::string(info.param); });
@@ -26,7 +24,7 @@ TEST_P(Rotate, ResultsStay) {
   manual_seed(1);
   const Tensor ids = randint(3, 64, {2, 12});
   for (const DType dtype : {f32, f64}) {
-    Model m = models::load(rotate_folder(GetParam()), {.dtype = dtype});
+    Model m = models::load(model_data(GetParam()), {.dtype = dtype});
     for (auto& [name, t] : m->named_parameters())
       if (name.ends_with("norm.weight")) t.detach().mul_(rand(t.sizes(), dtype) + 0.5);  // factors that matter
     const Tensor before = m(ids);
@@ -85,18 +83,18 @@ TEST(Rotations, RefuseWhatTheyDoNotKnow) {
     return "";
   };
   for (const char* family : {"gpt2", "gemma2", "olmo2", "deepseek_v3", "gpt_oss", "qwen3_5"}) {
-    Model m = models::load(rotate_folder(family), {.dtype = f32});
+    Model m = models::load(model_data(family), {.dtype = f32});
     const nn::NamedTensors state = m->state_dict();
     nn::NamedTensors before;
     for (auto& [name, t] : state) before.emplace_back(name, t.clone());
     EXPECT_NE(message(*m).find("rotate: "), std::string::npos) << family;
     for (size_t i = 0; i < state.size(); ++i) EXPECT_TRUE(equal(state[i].second, before[i].second)) << family;
   }
-  Model tied = models::load(rotate_folder("qwen2"), {.dtype = f32});
+  Model tied = models::load(model_data("qwen2"), {.dtype = f32});
   EXPECT_NE(message(*tied).find("head is its embedding"), std::string::npos);
   nn::Linear linear(4, 4);
   EXPECT_NE(message(linear).find("rotate: the model is Linear"), std::string::npos);
-  Model stored = models::load(rotate_folder("llama"), {.dtype = DType::parse("i8(row)")});
+  Model stored = models::load(model_data("llama"), {.dtype = DType::parse("i8(row)")});
   EXPECT_NE(message(*stored).find("before it is quantized"), std::string::npos);
 }
 

@@ -188,7 +188,7 @@ INSTANTIATE_TEST_SUITE_P(Families, PackedModels,
 // The loss of samples in one row is the sum of their losses alone.
 TEST_P(PackedModels, LossIsThatOfSamplesAlone) {
   const NoGrad guard;
-  const models::Model m = models::load(test_data(std::string("models/data/") + GetParam()), {.dtype = f64});
+  const models::Model m = models::load(model_data(GetParam()), {.dtype = f64});
   std::vector<Sample> samples = some_samples({7, 11, 5, 9});
   for (Sample& s : samples)
     for (int64_t& id : s.ids) id %= 64;
@@ -208,7 +208,7 @@ TEST_P(PackedModels, LossIsThatOfSamplesAlone) {
 
 TEST(PackedModels, RecurrentLayersRefuse) {
   const NoGrad guard;
-  const models::Model m = models::load(test_data("models/data/qwen3_5"), {.dtype = f32});
+  const models::Model m = models::load(model_data("qwen3_5"), {.dtype = f32});
   const Tensor ids = zeros({1, 6}, i64), starts = tensor({0, 0, 0, 3, 3, 3}, i64).reshape({1, 6});
   try {
     m->forward_packed(ids, starts);

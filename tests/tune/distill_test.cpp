@@ -170,7 +170,7 @@ TEST(Distill, Refuses) {
   EXPECT_NE(words({.hidden = {{"model.norm", "model.nrm"}}}, &*large).find("has no module model.nrm"), std::string::npos);
   EXPECT_NE(words({.hidden = {{"model.norm", "model.norm"}}}, &*large).find("relations compare across widths"),
             std::string::npos);
-  const models::Model other = models::load(test_data("models/data/llama"), {.dtype = f32});
+  const models::Model other = models::load(model_data("llama"), {.dtype = f32});
   EXPECT_NE(words({}, &*other).find("the teacher has a vocabulary of 64, and the student one of 704"), std::string::npos);
 }
 
