@@ -90,7 +90,7 @@ void backward(Grad& g) {
   }
   if (g.needs(arg::gates)) g.set(arg::gates, d_gates);
   if (g.needs(arg::weight))
-    g.set(arg::weight, matmul(rows_of(d_recurrent).t(), rows_of(states_before(h0, g.out(0), g[arg::reverse]))));
+    g.set(arg::weight, matmul(step_rows(d_recurrent).t(), step_rows(states_before(h0, g.out(0), g[arg::reverse]))));
   if (g.has(arg::bias) && g.needs(arg::bias)) g.set(arg::bias, sum(d_recurrent, {0, 1}));
   if (g.needs(arg::h)) g.set(arg::h, d_h);
 }

@@ -92,7 +92,7 @@ Tensor projection_gradient(const Grad& g, const Tensor& d_gates) {
   const Tensor sent = matmul(d_gates, g.in(arg::weight).contiguous()), last = zeros_like(select(sent, 0, 0).detach());
   const Tensor d_states = plus(states_before(last, sent, !g[arg::reverse]), g.g(0));
   const Tensor values = mul(narrow(activations, -1, 3 * hidden, hidden), tanh(g.out(1)));
-  return matmul(rows_of(d_states).t(), rows_of(values));
+  return matmul(step_rows(d_states).t(), step_rows(values));
 }
 
 void backward(Grad& g) {
@@ -109,7 +109,7 @@ void backward(Grad& g) {
   }
   if (g.needs(arg::gates)) g.set(arg::gates, d_gates);
   if (g.needs(arg::weight))
-    g.set(arg::weight, matmul(rows_of(d_gates).t(), rows_of(states_before(g.in(arg::h), g.out(0), g[arg::reverse]))));
+    g.set(arg::weight, matmul(step_rows(d_gates).t(), step_rows(states_before(g.in(arg::h), g.out(0), g[arg::reverse]))));
   if (g.needs(arg::h)) g.set(arg::h, d_h);
   if (g.needs(arg::c)) g.set(arg::c, d_c);
   if (g.has(arg::projection) && g.needs(arg::projection)) g.set(arg::projection, projection_gradient(g, d_gates));

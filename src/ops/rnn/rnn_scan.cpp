@@ -70,7 +70,7 @@ void backward(Grad& g) {
   }
   if (g.needs(arg::gates)) g.set(arg::gates, d_gates);
   if (g.needs(arg::weight))
-    g.set(arg::weight, matmul(rows_of(d_gates).t(), rows_of(states_before(g.in(arg::h), output, g[arg::reverse]))));
+    g.set(arg::weight, matmul(step_rows(d_gates).t(), step_rows(states_before(g.in(arg::h), output, g[arg::reverse]))));
   if (g.needs(arg::h)) g.set(arg::h, d_h);
 }
 double flops(const Call& c) { return double(c.out[0].numel()) * (2.0 * double(c[arg::weight].size(1)) + 20); }

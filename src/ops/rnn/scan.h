@@ -184,6 +184,6 @@ inline Tensor states_before(const Tensor& first, const Tensor& states, bool reve
   const Tensor parts[] = {reverse ? narrow(states, 0, 1, n - 1) : start, reverse ? start : narrow(states, 0, 0, n - 1)};
   return cat(parts, 0);
 }
-inline Tensor rows_of(const Tensor& t) { return t.reshape({t.size(0) * t.size(1), t.size(2)}); }
+inline Tensor step_rows(const Tensor& t) { return t.reshape({t.size(0) * t.size(1), t.size(2)}); }
 
 }  // namespace dyadic::inline v1::ops
