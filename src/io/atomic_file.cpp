@@ -18,7 +18,7 @@ namespace dyadic::inline v1::io {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr size_t kPiece = size_t(1) << 28;  // one write() takes at most 2 GiB - 4 KiB
+constexpr size_t kPiece = size_t(1) << 24;
 
 }  // namespace
 
@@ -73,14 +73,8 @@ AtomicFile::~AtomicFile() {
 }
 
 void AtomicFile::write(const void* data, size_t bytes) {
-  const char* p = static_cast<const char*>(data);
-  while (bytes > 0) {
-    ssize_t n = ::write(fd_, p, std::min(bytes, kPiece));
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) fail_with(n < 0 ? errno : ENOSPC);
-    p += n;
-    bytes -= size_t(n);
-  }
+  write_at(at_, data, bytes);
+  at_ += bytes;
 }
 
 void AtomicFile::write_at(uint64_t offset, const void* data, size_t bytes) {
@@ -89,6 +83,10 @@ void AtomicFile::write_at(uint64_t offset, const void* data, size_t bytes) {
     ssize_t n = pwrite(fd_, p, std::min(bytes, kPiece), off_t(offset));
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) fail_with(n < 0 ? errno : ENOSPC);
+    if ((unsent_ += uint64_t(n)) >= kPiece) {  // the disk begins while the next is made, not at commit
+      (void)sync_file_range(fd_, 0, 0, SYNC_FILE_RANGE_WRITE);
+      unsent_ = 0;
+    }
     p += n;
     offset += uint64_t(n);
     bytes -= size_t(n);

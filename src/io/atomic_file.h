@@ -10,6 +10,7 @@ namespace dyadic::inline v1::io {
 class AtomicFile {
   std::string who_, path_, temporary_;
   int fd_ = -1;
+  uint64_t at_ = 0, unsent_ = 0;  // where write() goes on; bytes that the disk was not yet given
 
  public:
   // Errors begin with `who` and name the path. The target of a symbolic link is replaced, not the link; whatever is no regular
