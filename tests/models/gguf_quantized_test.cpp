@@ -128,9 +128,10 @@ TEST(GgufQuantized, OtherPackingsBecomeWhatGgmlHas) {
   const Tensor ids = arange(0, 20, i64).reshape({1, 20});
   const struct {
     const char *name, *dtype;
+    double logits;  // how far they move
     bool exact;
-  } cases[] = {{"gptq_sym4", "q4_0", true},  {"gptq_sym8", "q8_0", true}, {"awq", "q4_1", false},
-               {"bnb_nf4", "iq4_nl", false}, {"fp8", "q8_0", false},      {"bnb_int8", "q8_0", false}};
+  } cases[] = {{"gptq_sym4", "q4_0", 1e-6, true}, {"gptq_sym8", "q8_0", 1e-6, true}, {"awq", "q4_1", 5e-3, false},
+               {"bnb_nf4", "iq4_nl", 0.5, false}, {"fp8", "q8_0", 0.5, false},       {"bnb_int8", "q8_0", 0.5, false}};
   for (const auto& c : cases) {
     const std::string file = folder / (std::string(c.name) + ".gguf");
     int64_t there = 0;
@@ -141,7 +142,7 @@ TEST(GgufQuantized, OtherPackingsBecomeWhatGgmlHas) {
     }
     EXPECT_GT(there, 1) << c.name;
     const Tensor want = models::load(packed_folder(c.name), {.dtype = f32})(ids);
-    EXPECT_LT(apart(models::load(file, {.dtype = f32})(ids), want), c.exact ? 1e-6 : 0.5) << c.name;
+    EXPECT_LT(apart(models::load(file, {.dtype = f32})(ids), want), c.logits) << c.name;
   }
 }
 

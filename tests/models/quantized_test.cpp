@@ -9,6 +9,7 @@
 #include "dyadic/convert.h"
 #include "dyadic/io.h"
 #include "dyadic/models.h"
+#include "dyadic/planes.h"
 #include "tests/io/helpers.h"
 #include "tests/models/apart.h"
 #include "tests/models/small_model.h"
@@ -247,6 +248,24 @@ TEST(QuantizedConversion, WhatIsNotExactSaysHowFarItIs) {
       EXPECT_EQ(t.difference.exact, !linear) << name << " " << t.name;
       if (linear) { EXPECT_GT(t.difference.max_abs, 0) << name; }
     }
+}
+
+// Codes and scales stay; of a block's minimum, at most 15 scales, f16 keeps 11 bits.
+TEST(QuantizedConversion, ZeroPointsBecomeMinimums) {
+  const Folder there;
+  int weights = 0;
+  for (const char* name : {"awq", "ct_int4_asym"}) {
+    const auto was = io::open(quantized_folder(name));
+    for (const io::Converted& t : convert_linears(quantized_folder(name), there / "out.gguf", "q4_1")) {
+      if (t.to != q4_1) continue;
+      double scale = 0;
+      for (const auto& [part, values] : planes(was->get(t.name)))
+        if (part == "scales") scale = values.to(f32).abs().max().item<double>();
+      EXPECT_LE(t.difference.max_abs, 15 * scale * 0x1p-12) << name << " " << t.name;
+      ++weights;
+    }
+  }
+  EXPECT_GT(weights, 1);
 }
 
 TEST(QuantizedConversion, Mxfp4IsGgufsOwn) {
