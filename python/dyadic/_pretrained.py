@@ -1,12 +1,14 @@
 """from_pretrained: language models of Hugging Face's folders and of GGUF files."""
 import json
 import os
+import warnings
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from . import _dyadic
 from ._device_map import placed
-from ._dyadic import _CausalLM, _config_json, _KeyValueCache, _load_pretrained, Tensor, Tokenizer
+from ._dyadic import _CausalLM, _config_json, _KeyValueCache, _load_pretrained, Tokenizer
+from ._generation import _kv, generate, generation_config, ids_of, KVFormats
+from ._ignored import ignored
 from .nn import functional as F
 
 __all__ = ["KVFormats", "LoraConfig", "from_pretrained"]
@@ -23,26 +25,6 @@ class LoraConfig:
     lora_dropout: float = 0.0
     use_rslora: bool = False
     use_dora: bool = False
-
-
-class KVFormats(NamedTuple):
-    """Formats in which keys and values are kept; None: as the model computes them. rotate_keys: keys, and queries with them, are
-    rotated by a Hadamard matrix, which spreads what stands in a few of their numbers; None: where the keys' format has scales."""
-
-    keys: "object | None" = None
-    values: "object | None" = None
-    rotate_keys: "bool | None" = None
-
-
-def _kv(kv):
-    """KVFormats of dtypes, from one format for both, "KEYS:VALUES", a pair or KVFormats."""
-    if kv is None:
-        return None
-    if isinstance(kv, str) and ":" in kv:
-        kv = kv.split(":", 1)
-    given = KVFormats(*kv) if isinstance(kv, (tuple, list)) else KVFormats(kv, kv)
-    as_dtype = lambda f: _dyadic.dtype(f) if isinstance(f, str) else f  # noqa: E731
-    return KVFormats(as_dtype(given.keys), as_dtype(given.values), given.rotate_keys)
 
 
 class PretrainedConfig:
@@ -82,62 +64,59 @@ class CausalLMOutput:
         return iter(self.to_tuple())
 
 
-def _ids(ids):
-    """i64 [B, T] of a tensor or lists."""
-    if not isinstance(ids, Tensor):
-        ids = _dyadic.tensor(ids)
-    ids = ids.to(_dyadic.int64)
-    return ids.unsqueeze(0) if ids.dim() == 1 else ids
+def _padding(mask, ids):
+    """Where each row's tokens begin and end."""
+    if mask.shape != ids.shape:
+        raise ValueError(f"forward: attention_mask is {list(mask.shape)}, ids are {list(ids.shape)}: one number for each token")
+    spans = []
+    for i, row in enumerate((mask != 0).tolist()):
+        begin, count = row.index(True) if any(row) else 0, sum(row)
+        if count == 0 or not all(row[begin : begin + count]):
+            raise ValueError(f"forward: attention_mask: the ones of row {i} are to be one run, with zeros before or after it; leave out what is masked within")
+        spans.append((begin, begin + count))
+    return spans
 
 
-def _forward(self, input_ids, labels=None, cache=None):
+def _all_logits(self, ids, mask, cache):
+    """Logits of rows of which some are padded. Those of padding mean nothing."""
+    if mask is None or bool((mask != 0).all()):
+        return self._logits(ids, cache)
+    if cache is not None:
+        raise ValueError("forward: attention_mask: rows with a cache are of one length; generate() takes rows that are padded on their left")
+    spans = _padding(mask, ids)
+    if self.config.model_type != "bert" and all(begin == 0 for begin, _ in spans):
+        return self._logits(ids, None)  # no token sees what comes after it
+    parts = [F.pad(self._logits(row[None, begin:end], None), (0, 0, begin, ids.size(1) - end)) for row, (begin, end) in zip(ids, spans)]
+    return _dyadic.cat(parts)
+
+
+def _learned(labels, mask):
+    """Labels without what padding is followed by: nothing has seen it coming."""
+    if mask is None:
+        return labels
+    if bool(((mask == 0) & (labels != -100)).any()):
+        raise ValueError("forward: labels are to be -100 where attention_mask is 0: padding is not learned")
+    return _dyadic.cat([labels[:, :1], labels[:, 1:].masked_fill(mask[:, :-1] == 0, -100)], 1)
+
+
+@ignored("use_cache", of="from_pretrained(...).forward", why="keys and values are kept in new_cache(), where it is given")
+def _forward(self, input_ids, labels=None, cache=None, attention_mask=None, token_type_ids=None, use_cache=None, return_dict=None):
     """Logits of tokens i64 [B, T]; with labels the mean cross entropy of each token's successor too, -100 passed over. cache: of
-    new_cache(): the tokens follow those in it, and it has these as well then."""
-    ids = _ids(input_ids)
-    logits = self._logits(ids, cache)
-    if labels is None:
-        return CausalLMOutput(logits)
-    labels = _ids(labels)
-    loss = F.cross_entropy(logits[:, :-1].reshape(-1, logits.size(2)), labels[:, 1:].reshape(-1))
-    return CausalLMOutput(logits, loss)
+    new_cache(): the tokens follow those in it, and it has these as well then. attention_mask: zeros before or after the tokens of
+    shorter rows, whose logits are as they would be alone; those of padding mean nothing. token_type_ids: zeros, of the first text.
+    return_dict=False: a tuple."""
+    ids = ids_of(input_ids)
+    mask = None if attention_mask is None else ids_of(attention_mask).to(ids.device)
+    if token_type_ids is not None and bool(ids_of(token_type_ids).any()):
+        raise ValueError("forward: token_type_ids: there is a first text alone, whose tokens have 0; give second texts by themselves")
+    made = CausalLMOutput(_all_logits(self, ids, mask, cache))
+    if labels is not None:
+        labels = _learned(ids_of(labels), mask)
+        made.loss = F.cross_entropy(made.logits[:, :-1].reshape(-1, made.logits.size(2)), labels[:, 1:].reshape(-1))
+    return made.to_tuple() if return_dict is False else made
 
 
-def _generate(self, input_ids, max_new_tokens=20, do_sample=False, temperature=1.0, top_k=0, top_p=1.0, min_p=0.0,
-              repetition_penalty=1.0, stop_strings=(), eos_token_id=None, pad_token_id=None, attention_mask=None, streamer=None, seed=None,
-              kv=None):
-    """What follows: of tokens i64 [B, T] these with at most max_new_tokens more; of a text the text that follows it, of a list of
-    texts a list.
-
-    do_sample draws from what repetition_penalty, temperature, top_k, top_p and min_p leave, in this order; else the likeliest token
-    is taken. stop_strings: a row ends where one is complete; a text ends before it. eos_token_id: one or several, [] for none, None
-    for the configuration's. attention_mask: zeros first in rows that are padded on their left. streamer: called with a list, one
-    token of each row, as they are made (or its put is), of a text with pieces of text; False ends it. The same seed makes the same
-    choices; None draws one. Texts and stop_strings need the tokenizer. kv: the format of the keys and values that are kept
-    meanwhile, "q8_0", "i4(group=32)", "f8e4m3fn" ..., a pair of them or KVFormats; None: the model's kv.
-    """
-    if eos_token_id is not None and not isinstance(eos_token_id, (list, tuple)):
-        eos_token_id = [eos_token_id]
-    if seed is None:
-        seed = int(_dyadic.randint(0, 2**62, (1,)).item()) if do_sample else 0
-    stops = [stop_strings] if isinstance(stop_strings, str) else list(stop_strings or ())
-    options = dict(max_new_tokens=max_new_tokens, do_sample=bool(do_sample), temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p,
-                   repetition_penalty=repetition_penalty, stop_strings=stops, pad_token_id=pad_token_id, seed=seed, kv=_kv(kv),
-                   eos_token_id=None if eos_token_id is None else list(eos_token_id))
-    put = getattr(streamer, "put", streamer)
-    several = isinstance(input_ids, (list, tuple)) and input_ids and all(isinstance(text, str) for text in input_ids)
-    if isinstance(input_ids, str) or several:
-        if several and put is not None:
-            raise ValueError("generate: a streamer is told of one text: give the prompts one by one")
-        texts = self._generate_text(_tokenizer_of(self), list(input_ids) if several else [input_ids], options, put)
-        return texts if several else texts[0]
-    mask = None if attention_mask is None else _ids(attention_mask)
-    return self._generate(_ids(input_ids), options, mask, _tokenizer_of(self) if stops else None, put)
-
-
-def _tokenizer_of(model):
-    if model.tokenizer is None:
-        raise ValueError("generate: the model came without a tokenizer; set its attribute tokenizer, or give ids")
-    return model.tokenizer
+_PACKINGS = "bitsandbytes, gptq, awq, compressed-tensors or fp8"
 
 
 def _save_pretrained(self, folder, max_shard_size=50_000_000_000, packing=None):
@@ -145,10 +124,23 @@ def _save_pretrained(self, folder, max_shard_size=50_000_000_000, packing=None):
     adapter that alone, as transformers does: adapter_config.json and adapter_model.safetensors.
 
     packing: how weights with scales are written, so that the tools of that name read them: "gptq", "awq", "bitsandbytes",
-    "compressed-tensors" or "fp8"; the embedding and the head are then decoded. None: as they came where they still are what they
-    were, else as only dyadic reads them.
+    "compressed-tensors" or "fp8"; the embedding and the head are then decoded. "dyadic": as they came where they still are what they
+    were, else as only dyadic reads them. None: "bitsandbytes" of a model that was loaded with a BitsAndBytesConfig, else as "dyadic",
+    with a warning where other tools cannot read it.
     """
-    self._save_pretrained(os.fspath(folder), max_shard_size, packing or "")
+    folder = os.fspath(folder)
+    parameters = dict(self.named_parameters())
+    scaled = any(p.dtype.is_scaled for p in parameters.values()) and not any("lora_" in name for name in parameters)
+    chosen = (self._packing or "" if scaled else "") if packing is None else packing
+    self._save_pretrained(folder, max_shard_size, "" if chosen == "dyadic" else chosen)
+    if scaled and packing is None and not chosen and not _says_packing(folder):
+        warnings.warn(f"save_pretrained: {folder}: other tools than dyadic cannot read these weights; packing= writes them for {_PACKINGS}, "
+                      'and packing="dyadic" says that this is meant', stacklevel=2)
+
+
+def _says_packing(folder):
+    config = PretrainedConfig.from_pretrained(folder).to_dict()
+    return any(part.get(key) for part in (config, config.get("text_config") or {}) for key in ("quantization_config", "compression_config"))
 
 
 def _load_adapter(self, peft_model_id, is_trainable=False):
@@ -177,6 +169,16 @@ def _unload(self):
     return self
 
 
+def _dtype_of(self):
+    floats = [p.dtype for p in self.parameters() if p.dtype.is_floating_point and not p.dtype.is_scaled and p.dtype.bits >= 16]
+    return floats[0] if floats else next(self.parameters()).dtype
+
+
+def _get_input_embeddings(self):
+    """The layer that makes vectors of ids."""
+    return next(m for m in self.modules() if isinstance(m, _dyadic.Embedding))
+
+
 _CausalLM.forward = _forward
 _CausalLM.load_adapter = _load_adapter
 _CausalLM.add_adapter = _add_adapter
@@ -184,22 +186,44 @@ _CausalLM.merge_and_unload = _merge_and_unload
 _CausalLM.unload = _unload
 _CausalLM.enable_adapters = lambda self: self._enable_adapter(True)
 _CausalLM.disable_adapters = lambda self: self._enable_adapter(False)
-_CausalLM.generate = _generate
+_CausalLM.generate = generate
+_CausalLM.generation_config = property(generation_config, lambda self, config: self.__dict__.update(_generation_config=config),
+                                       doc="What generate() takes where a call does not say it: a GenerationConfig.")
+_CausalLM.device = property(lambda self: next(self.parameters()).device, doc="Where the parameters lie, the first of them.")
+_CausalLM.dtype = property(_dtype_of, doc="What it computes in: the dtype of the first parameter that is a float of 16 bits or more.")
+_CausalLM.get_input_embeddings = _get_input_embeddings
 _CausalLM.save_pretrained = _save_pretrained
 _CausalLM.new_cache = lambda self, reserve=0, kv=None: _KeyValueCache(reserve, self._kv if kv is None else _kv(kv))
 _CausalLM.kv = property(lambda self: KVFormats(*self._kv), lambda self, kv: setattr(self, "_kv", _kv(kv)),
                         doc="The formats of the keys and values that generate() and perplexity() keep.")
 _CausalLM.config = property(lambda self: PretrainedConfig(json.loads(self._config_json)))
 _CausalLM.tokenizer = None
+_CausalLM._advice = {}  # generation_config.json
+_CausalLM._packing = None  # what save_pretrained writes where it is not told
 
 
-def _model_path(path, gguf_file):
+def _model_path(path, gguf_file=None):
     path = os.fspath(path)
-    return os.path.join(path, os.fspath(gguf_file)) if gguf_file else path
+    path = os.path.join(path, os.fspath(gguf_file)) if gguf_file else path
+    if not os.path.exists(path):
+        raise FileNotFoundError(f"from_pretrained: {path}: there is no such file or folder, and nothing is downloaded; give the path of one")
+    return path
+
+
+def _advice_in(path):
+    """What generation_config.json says, of a folder that has one; what is no JSON object advises nothing, as in the library."""
+    try:
+        with open(os.path.join(path, "generation_config.json"), encoding="utf-8") as f:
+            advice = json.load(f)
+    except (OSError, ValueError):
+        return {}
+    return advice if isinstance(advice, dict) else {}
 
 
 def _linear_format(config):
     """The format of linear layers, and the names of those that are left out, that a BitsAndBytesConfig or its dict asks for."""
+    if not isinstance(config, dict) and not hasattr(config, "to_dict"):
+        raise TypeError(f"from_pretrained: quantization_config is {config!r}; give a transformers.BitsAndBytesConfig")
     given = config if isinstance(config, dict) else config.to_dict()
     method = given.get("quant_method", "bitsandbytes")
     if method != "bitsandbytes":
@@ -243,6 +267,8 @@ def from_pretrained(path, dtype=None, quantization_config=None, gguf_file=None, 
     model = _load_pretrained(path, dtype, device, linear, skip, list(places.items()), os.fspath(offload_folder or ""))
     model.hf_device_map = dict(places) or {"": str(device or "cpu")}
     model.kv = kv
+    model._advice = _advice_in(path)
+    model._packing = "bitsandbytes" if linear is not None else None
     if not os.path.isdir(path) or os.path.exists(os.path.join(path, "tokenizer.json")) or not os.path.exists(os.path.join(path, "config.json")):
         try:
             model.tokenizer = Tokenizer.load(path)

@@ -283,6 +283,10 @@ def _load_pickle(path, name, weights_only, pickle_module):
             ) from None
 
 
+# Files of other kinds, by their first bytes, and what reads them.
+_OTHERS = {b"\x93NUMPY": "an array of numpy's: utils.data.load_npy() reads it", b"GGUF": "a GGUF file: from_pretrained() reads the model in it"}
+
+
 @functools.cache
 def _errors():
     """What load raises for empty files and for other files: PyTorch's kinds of errors that are ArgumentErrors too."""
@@ -301,6 +305,9 @@ def _load(path, name, weights_only, pickle_module):
         return load_torch_file(path, name)
     if head.startswith(_PICKLE):
         return _load_pickle(path, name, weights_only, pickle_module)
+    for begin, kind in _OTHERS.items():
+        if head.startswith(begin):
+            raise _errors()[1](f"load: {name} is {kind}")
     try:
         tensors, metadata = _dyadic._load(path)
     except _dyadic.ArgumentError as e:

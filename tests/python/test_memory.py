@@ -177,6 +177,9 @@ def test_files_that_are_none():
         for kind in (pickle.UnpicklingError, dy.ArgumentError):
             with pytest.raises(kind, match="^load: the file object"):
                 dy.load(io.BytesIO(data))
+    for data, what in ((b"\x93NUMPY\x01\x00", r"an array of numpy's: utils.data.load_npy\(\) reads it"), (b"GGUF\x03\0\0\0", r"a GGUF file: from_pretrained\(\)")):
+        with pytest.raises(pickle.UnpicklingError, match=f"^load: the file object is {what}"):
+            dy.load(io.BytesIO(data))
 
 
 def test_save_refuses_what_cannot_be_pickled(tmp_path):

@@ -3,6 +3,7 @@ import json
 import math
 import re
 import subprocess
+import warnings
 from pathlib import Path
 
 import pytest
@@ -62,8 +63,27 @@ def test_a_script_written_for_transformers(folder):
     assert tokenizer.decode(ids, skip_special_tokens=True) == tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=False)
     assert tokenizer.apply_chat_template(messages, tools=[{"a": 1}], tokenize=False).startswith("user: Hi\n[{")
     assert AutoConfig.from_pretrained(folder).vocab_size == 704 == model.config.vocab_size and len(tokenizer) == 701
-    with pytest.raises(ValueError, match="never run"):
-        AutoModelForCausalLM.from_pretrained(folder, trust_remote_code=True)
+
+
+def test_arguments_of_loading_that_change_nothing(folder, tmp_path):
+    same = dict(trust_remote_code=True, cache_dir=tmp_path, local_files_only=False, revision="main")
+    m = AutoModelForCausalLM.from_pretrained(folder, torch_dtype=torch.float32, low_cpu_mem_usage=True, attn_implementation="sdpa", **same)
+    assert m.dtype == torch.float32
+    assert AutoTokenizer.from_pretrained(folder, **same).vocab_size == 701 and AutoConfig.from_pretrained(folder, **same).vocab_size == 704
+    for kind in (AutoModelForCausalLM, AutoTokenizer, AutoConfig):
+        with pytest.raises(ValueError, match="revision is 'v2', and a folder has one state"):
+            kind.from_pretrained(folder, revision="v2")
+    (tmp_path / "config.json").write_text('{"model_type": "own"}')
+    torch.save({"w": torch.ones(1)}, tmp_path / "model.safetensors")
+    with pytest.raises(ValueError, match="\"own\" is none of .*; trust_remote_code: code out of a model's folder is never run"):
+        AutoModelForCausalLM.from_pretrained(tmp_path, trust_remote_code=True)
+
+
+def test_paths_that_are_not_there(folder):
+    for kind in (AutoModelForCausalLM, AutoTokenizer, AutoConfig):
+        for path, more in [("org/name", {}), (folder, {"gguf_file": "missing.gguf"})]:
+            with pytest.raises(FileNotFoundError, match=f"{more.get('gguf_file', path)}: there is no such file or folder, and nothing is downloaded"):
+                kind.from_pretrained(path, **more)
 
 
 def test_a_gguf_file_is_a_model(folder, gguf):
@@ -111,6 +131,38 @@ def test_weights_of_linear_layers_become_bitsandbytes(folder, config, dtype, oth
     assert len(m.generate("Once", max_new_tokens=3, eos_token_id=[])) > 0
 
 
+@pytest.mark.parametrize("options, method", [(dict(load_in_4bit=True), "bitsandbytes"), (dict(load_in_8bit=True), "bitsandbytes")])
+def test_a_model_of_bitsandbytes_is_saved_as_one(folder, tmp_path, options, method):
+    m = AutoModelForCausalLM.from_pretrained(folder, quantization_config=BitsAndBytesConfig(**options))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        m.save_pretrained(tmp_path / "saved")
+        m.save_pretrained(tmp_path / "own", packing="dyadic")
+        torch.from_pretrained(tmp_path / "saved").save_pretrained(tmp_path / "again")
+    for name in ("saved", "again"):
+        said = json.loads((tmp_path / name / "config.json").read_text())["quantization_config"]
+        assert said["quant_method"] == method and said[list(options)[0]]
+    assert "quantization_config" not in json.loads((tmp_path / "own" / "config.json").read_text())
+    ids = torch.arange(2, 20).unsqueeze(0)
+    with torch.no_grad():
+        for name in ("saved", "own"):
+            assert (torch.from_pretrained(tmp_path / name)(ids).logits - m(ids).logits).abs().max() < 1e-2 * m(ids).logits.abs().max()
+    m.add_adapter(torch.LoraConfig(r=2))
+    m.save_pretrained(tmp_path / "adapter")
+    assert (tmp_path / "adapter" / "adapter_config.json").exists()
+
+
+def test_weights_that_only_dyadic_reads_are_said_to_be(folder, tmp_path):
+    m = torch.from_pretrained(folder, dtype="i4(group=32)")
+    with pytest.warns(UserWarning, match="other tools than dyadic cannot read these weights; packing= writes them for bitsandbytes, gptq") as said:
+        m.save_pretrained(tmp_path / "own")
+    assert len(said) == 1 and said[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        m.save_pretrained(tmp_path / "packed", packing="compressed-tensors")
+        torch.from_pretrained(folder).save_pretrained(tmp_path / "plain")
+
+
 def test_refusals_of_quantization_configs(folder):
     with pytest.raises(ValueError, match="both True"):
         BitsAndBytesConfig(load_in_4bit=True, load_in_8bit=True)
@@ -118,6 +170,8 @@ def test_refusals_of_quantization_configs(folder):
         torch.from_pretrained(folder, quantization_config=BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="int4"))
     with pytest.raises(ValueError, match="'gptq'"):
         torch.from_pretrained(folder, quantization_config={"quant_method": "gptq"})
+    with pytest.raises(TypeError, match="quantization_config is 3; give a transformers.BitsAndBytesConfig"):
+        torch.from_pretrained(folder, quantization_config=3)
 
 
 def test_perplexity_and_questions(folder):

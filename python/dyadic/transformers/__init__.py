@@ -1,4 +1,5 @@
-"""Names of Hugging Face's transformers for language models: AutoModelForCausalLM, AutoTokenizer, AutoConfig, BitsAndBytesConfig.
+"""Names of Hugging Face's transformers for language models: AutoModelForCausalLM, AutoTokenizer, AutoConfig, BitsAndBytesConfig,
+GenerationConfig.
 
     from dyadic.transformers import AutoModelForCausalLM, AutoTokenizer
 
@@ -7,43 +8,58 @@
     ids = model.generate(**tokenizer("Once upon", return_tensors="pt"), max_new_tokens=20)
     print(tokenizer.decode(ids[0], skip_special_tokens=True))
 """
+from .._generation import GenerationConfig
 from .._ignored import ignored
 from .._pretrained import PretrainedConfig, _model_path, from_pretrained
 from ._config import BitsAndBytesConfig
 from ._tokenizer import BatchEncoding, PreTrainedTokenizer
 
 __all__ = [
-    "AutoConfig", "AutoModelForCausalLM", "AutoTokenizer", "BatchEncoding", "BitsAndBytesConfig", "PreTrainedTokenizer", "PretrainedConfig",
+    "AutoConfig", "AutoModelForCausalLM", "AutoTokenizer", "BatchEncoding", "BitsAndBytesConfig", "GenerationConfig", "PreTrainedTokenizer",
+    "PretrainedConfig",
 ]
 
 
-def _refuse_remote_code(trust_remote_code):
-    if trust_remote_code:
-        raise ValueError("from_pretrained: trust_remote_code: code out of a model's folder is never run")
+_LOCAL = "files are local, and read as they are"
+_CODE = "code out of a model's folder is never run"
+
+
+def _check_revision(revision):
+    if revision not in (None, "main"):
+        raise ValueError(f"from_pretrained: revision is {revision!r}, and a folder has one state, 'main'; give the path of another")
 
 
 class AutoModelForCausalLM:
     """from_pretrained gives dyadic.from_pretrained's module."""
 
     @staticmethod
-    @ignored("low_cpu_mem_usage", "attn_implementation", "local_files_only", "use_safetensors", of="AutoModelForCausalLM.from_pretrained",
+    @ignored("low_cpu_mem_usage", "attn_implementation", "local_files_only", "use_safetensors", "cache_dir", of="AutoModelForCausalLM.from_pretrained",
              why="weights are read one at a time from local files, and there is one implementation of attention")
     def from_pretrained(path, dtype=None, torch_dtype=None, quantization_config=None, gguf_file=None, device_map=None, trust_remote_code=False,
-                        max_memory=None, offload_folder=None, low_cpu_mem_usage=None, attn_implementation=None, local_files_only=True, use_safetensors=None):
+                        max_memory=None, offload_folder=None, low_cpu_mem_usage=None, attn_implementation=None, local_files_only=True, use_safetensors=None,
+                        cache_dir=None, revision=None):
         """A folder or a file, never a name on the hub. torch_dtype is dtype's old name; what low_cpu_mem_usage, attn_implementation,
-        local_files_only and use_safetensors ask for is so or makes no difference here."""
-        _refuse_remote_code(trust_remote_code)
-        return from_pretrained(path, torch_dtype if dtype is None else dtype, quantization_config, gguf_file, device_map, max_memory=max_memory,
-                               offload_folder=offload_folder)
+        local_files_only, use_safetensors and cache_dir ask for is so or makes no difference here, nor does trust_remote_code for an
+        architecture that is known here: code out of a model's folder is never run."""
+        _check_revision(revision)
+        try:
+            return from_pretrained(path, torch_dtype if dtype is None else dtype, quantization_config, gguf_file, device_map, max_memory=max_memory,
+                                   offload_folder=offload_folder)
+        except ValueError as error:
+            if trust_remote_code and "model_type" in str(error):
+                raise ValueError(f"{error}; trust_remote_code: {_CODE}") from None
+            raise
 
 
 class AutoConfig:
     """from_pretrained gives a model's config.json, or what a GGUF file's keys say, as attributes."""
 
     @staticmethod
-    def from_pretrained(path, gguf_file=None, trust_remote_code=False):
+    @ignored("cache_dir", "local_files_only", of="AutoConfig.from_pretrained", why=_LOCAL)
+    @ignored("trust_remote_code", of="AutoConfig.from_pretrained", why=_CODE)
+    def from_pretrained(path, gguf_file=None, trust_remote_code=False, cache_dir=None, local_files_only=True, revision=None):
         """A PretrainedConfig of a folder or a file."""
-        _refuse_remote_code(trust_remote_code)
+        _check_revision(revision)
         return PretrainedConfig.from_pretrained(path, gguf_file)
 
 
@@ -52,7 +68,10 @@ class AutoTokenizer:
 
     @staticmethod
     @ignored("use_fast", of="AutoTokenizer.from_pretrained", why="there is one implementation")
-    def from_pretrained(path, gguf_file=None, use_fast=True, padding_side="left", trust_remote_code=False):
+    @ignored("cache_dir", "local_files_only", of="AutoTokenizer.from_pretrained", why=_LOCAL)
+    @ignored("trust_remote_code", of="AutoTokenizer.from_pretrained", why=_CODE)
+    def from_pretrained(path, gguf_file=None, use_fast=True, padding_side="left", trust_remote_code=False, cache_dir=None, local_files_only=True,
+                        revision=None):
         """A PreTrainedTokenizer of a folder or a file. padding_side: where shorter rows of a batch are filled."""
-        _refuse_remote_code(trust_remote_code)
+        _check_revision(revision)
         return PreTrainedTokenizer.from_pretrained(_model_path(path, gguf_file), padding_side=padding_side)
