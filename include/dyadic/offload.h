@@ -10,6 +10,7 @@
 // lie there, and gradients flow through either.
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -43,6 +44,19 @@ DeviceMap infer_auto_device_map(nn::Module& model, const MaxMemory& max_memory =
 // gone with the last of them. Parameters stay the tensors that they are, and those that require grad may still be written.
 // Error "<folder>: ..." with the system's reason; what has been moved by then stays moved.
 void dispatch_model(nn::Module& model, const DeviceMap& map, const std::string& folder);
+
+// Parameters that modules get on this thread while it lives are moved so as they come, so that a model is made which is larger
+// than memory; on meta they count nothing, as the ledger has it of the others. dispatch_model(model, {{"", "disk"}}, folder)
+// then sees to reading.
+class OffloadScope {
+  struct Mover;
+  std::unique_ptr<Mover> mover_;
+
+ public:
+  explicit OffloadScope(std::string folder);
+  ~OffloadScope();
+  OffloadScope(const OffloadScope&) = delete;
+};
 
 bool is_offloaded(const Tensor& t);  // lies in a model's file or in one of dispatch_model
 // Of its parameters, each once.

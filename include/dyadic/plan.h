@@ -32,9 +32,10 @@ struct PlanCandidate {
   int64_t again = 0;       // calls of forward that backward makes again, from what was kept: the same bits
   int64_t accumulate = 1;  // equal pieces of a batch whose gradients are added: other roundings, and other random numbers
   DType states = f32;      // of the optimizer
+  bool on_disk = false;    // parameters and states are: dispatch_model(model, {{"", "disk"}}, folder), or OffloadScope
   bool exact = true;       // the same bits as without a plan
   bool allowed = true;     // exact, or asked for
-  study::Bytes bytes;      // predicted: each category's peak
+  study::Bytes bytes;      // predicted: each category's peak; of what is on disk, what is read at a time
   double seconds = 0;      // predicted, of a step: by the machine's measured peaks
   bool fits = true;        // the peak, in the limit
   std::shared_ptr<const planning::Choice> choice;
@@ -61,6 +62,7 @@ struct PlanOptions {
   std::string optimizer = "AdamW";
   optim::Options optimizer_options = {};
   int64_t memory_limit = 0;             // bytes that all tensors of the training may take; 0: none
+  std::string offload_folder = "";      // where parameters and states may lie; empty: they stay in memory
   std::vector<std::string> allow = {};  // what changes results: "accumulation", "states"; else it is offered
 };
 // Plans steps of training on batches like `batch`. Nothing of the model's size is allocated; a model made without arguments is

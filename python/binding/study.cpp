@@ -247,11 +247,13 @@ nb::tuple run_predict(nb::handle make_model, nb::object batch, nb::handle loss, 
 }
 
 MemoryPlan run_plan(nb::handle make_model, nb::object batch, nb::handle loss, Recipe recipe, std::string optimizer,
-                    nb::dict optimizer_options, int64_t memory_limit, std::vector<std::string> allow) {
+                    nb::dict optimizer_options, int64_t memory_limit, std::string offload_folder,
+                    std::vector<std::string> allow) {
   PlanOptions o{.loss = read_loss(loss),
                 .recipe = std::move(recipe),
                 .optimizer = std::move(optimizer),
                 .memory_limit = memory_limit,
+                .offload_folder = std::move(offload_folder),
                 .allow = std::move(allow)};
   o.optimizer_options = read_options(o.optimizer, optimizer_options);
   const study::MakeModel make = read_make(make_model);
@@ -265,6 +267,8 @@ void add_plan(nb::module_& t) {
       .def_ro("name", &PlanCandidate::name, "What it does, in words.")
       .def_ro("repeated_calls", &PlanCandidate::again, "Calls of forward that backward makes again.")
       .def_ro("accumulate", &PlanCandidate::accumulate, "Equal pieces of a batch whose gradients are added.")
+      .def_ro("on_disk", &PlanCandidate::on_disk,
+              "Parameters and states lie on disk: dispatch_model(model, {\"\": \"disk\"}, offload_dir=...).")
       .def_ro("states", &PlanCandidate::states, "The dtype of the optimizer's states.")
       .def_ro("exact", &PlanCandidate::exact, "Whether the bits are those of training without a plan.")
       .def_ro("allowed", &PlanCandidate::allowed, "Whether it is exact, or what it changes was asked for.")
@@ -293,7 +297,8 @@ void add_plan(nb::module_& t) {
       .def("text", &MemoryPlan::text, nb::arg("width") = 100, nb::arg("color") = false);
   nb::class_<Recomputing>(t, "Recomputing", "A forward by a plan, while it lives.").def(nb::init<const PlanCandidate&>());
   t.def("plan", run_plan, nb::arg("make_model"), nb::arg("batch"), nb::arg("loss").none(), nb::arg("recipe"),
-        nb::arg("optimizer"), nb::arg("optimizer_options"), nb::arg("memory_limit"), nb::arg("allow"));
+        nb::arg("optimizer"), nb::arg("optimizer_options"), nb::arg("memory_limit"), nb::arg("offload_folder"),
+        nb::arg("allow"));
 }
 
 using Modules = std::vector<std::pair<std::string, DType>>;

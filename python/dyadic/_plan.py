@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -76,6 +77,7 @@ def plan(
     optimizer: str | type = "AdamW",
     optimizer_options: Mapping[str, Any] | None = None,
     memory_limit: int | str | None = None,
+    offload_folder: str | os.PathLike[str] | None = None,
     allow: Sequence[str] = (),
 ) -> MemoryPlan:
     """Plans training on batches like `batch` so that it fits, before anything is allocated: the model is made on the device meta.
@@ -84,6 +86,9 @@ def plan(
     loss          loss(model, batch); None: the mean of what the model makes of the batch, or of its first part
     recipe        precision, a name or a study.Recipe
     memory_limit  bytes that all tensors may take: 4 << 30 or "4G"; None: none
+    offload_folder
+                  where parameters and optimizer states may lie, in the same bits: a candidate whose on_disk says so asks for
+                  accelerate's dispatch_model(model, {"": "disk"}, offload_dir=offload_folder); None: they stay in memory
     allow         what may change results: "accumulation" (a batch in pieces), "states" (of the optimizer, in 8 bits)"""
     from . import study
     from ._dyadic import _study
@@ -99,6 +104,7 @@ def plan(
             study._name(optimizer),
             dict(optimizer_options or {}),
             _bytes(memory_limit),
+            os.fspath(offload_folder or ""),
             list(allow),
         )
     )

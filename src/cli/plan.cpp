@@ -50,6 +50,7 @@ Json document(const PlanCandidate& c) {
           {"repeated_calls", c.again},
           {"accumulate", c.accumulate},
           {"states", c.states.name()},
+          {"on_disk", c.on_disk},
           {"exact", c.exact},
           {"allowed", c.allowed},
           {"fits", c.fits},
@@ -152,8 +153,9 @@ int run_plan(Given& g, const Common& common) {
   g.setup.model.vocab = std::max(g.setup.model.vocab, corpus.vocabulary().size());
   study::TextSubject subject(g.setup, corpus, g.preset);
   if (g.ranks) return run_ranks(g, corpus, subject, limit, common);
-  const MemoryPlan p =
-      study::plan_training(subject, study::recipe(g.recipe), g.setup.plan(), limit, study::Allowed::parse(g.allow));
+  study::Plan training = g.setup.plan();
+  training.offload_folder = ".";  // train has one, too
+  const MemoryPlan p = study::plan_training(subject, study::recipe(g.recipe), training, limit, study::Allowed::parse(g.allow));
   print(common.json ? json_text(document(p)) : p.text(columns(), isatty(STDOUT_FILENO) && !std::getenv("NO_COLOR")));
   return p.fits() ? kDone : kFailed;
 }

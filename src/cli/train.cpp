@@ -77,6 +77,7 @@ class Training {
                 setup_.batch, setup_.shards);
     subject_ = std::make_unique<study::TextSubject>(setup_, corpus_, o_.preset);
     plan_ = setup_.plan();
+    plan_.offload_folder = o_.out;
     if (memory_limit() && !plan_.shards) fit(memory_limit());
     group_.require_equal("the program", DYADIC_VERSION);
     group_.require_equal("the run", fingerprint());
@@ -97,10 +98,12 @@ class Training {
     sent_predicted_ = (group_.bytes_sent() - sent) / 2;  // it makes two steps
     MemoryStats before = memory_stats(setup_.device);
     trainer_ = std::make_unique<study::Trainer>(*subject_, recipe_, plan_);
+    if (memory_limit()) set_memory_limit(memory_limit() - trainer_->read_at_a_time());
     finished_ = o_.resume && take_over();
     reset_peak_memory_stats(setup_.device);
     bool whole = finished_ || train();
-    if (!finished_) study::fill_bytes(bytes_, memory_stats(setup_.device), before, &study::Amount::measured);
+    if (!finished_)
+      study::fill_bytes(bytes_, memory_stats(setup_.device), before, trainer_->read_at_a_time(), &study::Amount::measured);
     std::optional<distributed::Gathered> all;  // for the file, and for what is said of the model
     if (distributed::DataParallel* parallel = trainer_->parallel()) all.emplace(*parallel);
     if (whole && !finished_) group_.on_first([&] { save_model(); });
@@ -132,7 +135,7 @@ class Training {
     const MemoryPlan p =
         study::plan_training(*subject_, recipe_, plan_, limit - memory_stats().total, study::Allowed::parse(o_.allow));
     const PlanCandidate& c = p.chosen();
-    if (c.choice || !c.exact)
+    if (c.choice || c.on_disk || !c.exact)
       fmt::print(stderr, "to fit into {}: {} ({} at the peak, predicted)\n", human_bytes(limit), c.name, human_bytes(c.peak()));
     plan_ = study::planned(plan_, c);
     recipe_.states = c.states;

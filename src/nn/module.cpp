@@ -1,12 +1,19 @@
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "base/check.h"
 #include "base/text.h"
 #include "dyadic/nn.h"
+#include "nn/new_parameters.h"
 #include "tensor/step_watcher.h"
 
 namespace dyadic::inline v1::nn {
+
+static thread_local NewParameters* t_watching = nullptr;
+NewParameters::NewParameters() : before_(std::exchange(t_watching, this)) {}
+NewParameters::~NewParameters() { t_watching = before_; }
+NewParameters* NewParameters::watching() { return t_watching; }
 namespace {
 
 std::string join(const std::string& prefix, const std::string& name) { return prefix.empty() ? name : prefix + "." + name; }
@@ -91,7 +98,10 @@ void Module::add(std::string name, std::shared_ptr<Module> child) {
   if (!kept) owned_.push_back(std::move(child));
   add(std::move(name), *c);
 }
-void Module::add_parameter(std::string name, Tensor& slot) { place(parameters_, std::move(name)) = &slot; }
+void Module::add_parameter(std::string name, Tensor& slot) {
+  place(parameters_, std::move(name)) = &slot;
+  if (NewParameters* who = NewParameters::watching(); who && slot.defined()) who->came(slot);
+}
 void Module::add_buffer(std::string name, Tensor& slot) { place(buffers_, std::move(name)) = &slot; }
 Tensor& Module::register_parameter(std::string name, Tensor value, bool requires_grad) {
   if (value.defined() && requires_grad != value.requires_grad() && !value.dtype().is_scaled())

@@ -1,13 +1,32 @@
 // Parameters moved into a file.
 #include "base/check.h"
+#include "device/allocator.h"
 #include "dyadic/autograd.h"
 #include "dyadic/offload.h"
+#include "nn/new_parameters.h"
+#include "offload/pages.h"
 #include "offload/reader.h"
 #include "offload/spill.h"
 #include "tensor/impl.h"
 #include "tensor/resize.h"
 
 namespace dyadic::inline v1 {
+
+struct OffloadScope::Mover : nn::NewParameters {
+  const std::string folder;
+  std::shared_ptr<offload::Spill> file;
+  explicit Mover(std::string f) : folder(std::move(f)) {}
+  void came(Tensor& p) override {
+    if (is_offloaded(p) || (!p.is_meta() && p.device() != cpu)) return;
+    const NoGrad guard;
+    if (p.is_meta()) return become_view(p, offload::Spill::blank(p));
+    if (!file) file = offload::Spill::make(folder);
+    become_view(p, file->put(p, true));
+    offload::Pages(p).drop();
+  }
+};
+OffloadScope::OffloadScope(std::string folder) : mover_(std::make_unique<Mover>(std::move(folder))) {}
+OffloadScope::~OffloadScope() = default;
 
 void dispatch_model(nn::Module& model, const DeviceMap& map, const std::string& folder) {
   check_device_map(map, model);

@@ -30,6 +30,7 @@ bool begins_and_fills_its_storage(const Tensor& t) {
   const Geometry& g = i.storage->geometry;
   return t.is_contiguous() && i.offset == 0 && (!t.dtype().is_blocked() || t.numel() == g.rows * g.cols);
 }
+void free_blank(void*) {}
 void unmap(void* context) {
   const std::unique_ptr<Mapping> m(static_cast<Mapping*>(context));
   munmap(m->at, m->bytes);
@@ -90,9 +91,20 @@ Tensor Spill::put(const Tensor& t, bool writable) {
   return there;
 }
 
-bool is_spilled(const Tensor& t) { return t.impl()->storage->free_foreign == unmap; }
-std::shared_ptr<Spill> spill_of(const Tensor& t) {
-  return is_spilled(t) ? static_cast<Mapping*>(t.impl()->storage->foreign)->file : nullptr;
+Tensor Spill::blank(const Tensor& t) {
+  const Tensor there = make_absent(t);
+  there.impl()->storage->free_foreign = free_blank;
+  return there;
+}
+
+bool is_spilled(const Tensor& t) {
+  const auto free = t.impl()->storage->free_foreign;
+  return free == unmap || free == free_blank;
+}
+Tensor put_beside(const Tensor& there, const Tensor& t) {
+  if (there.is_meta()) return Spill::blank(t);
+  const std::shared_ptr<Spill> file = static_cast<Mapping*>(there.impl()->storage->foreign)->file;
+  return file->put(t, true);
 }
 
 }  // namespace dyadic::inline v1::offload

@@ -19,9 +19,11 @@ class Spill : public std::enable_shared_from_this<Spill> {
   Spill(const Spill&) = delete;
   // The same elements, contiguous, in the file, to be written there or only read.
   Tensor put(const Tensor& t, bool writable);
+  // What that is on meta, where the ledger counts nothing of it.
+  static Tensor blank(const Tensor& t);
 };
 bool is_spilled(const Tensor& t);
-// The file that it lies in, while something else is put there; null where it lies in none.
-std::shared_ptr<Spill> spill_of(const Tensor& t);
+// `t`, to be written, in the file that `there` lies in; on meta where that is.
+Tensor put_beside(const Tensor& there, const Tensor& t);
 
 }  // namespace dyadic::inline v1::offload

@@ -163,6 +163,7 @@ void Optimizer::update(ParamGroup& group, const std::string& name, const Tensor&
   if (!grad.defined()) return;
   DY_CHECK(p.is_meta() || p.is_contiguous(), "{}: {} is not contiguous", def_->name(), name);
   ParamState& state = states_[p.impl()];
+  const offload::Turn turn(p, state.tensors);
   ++state.steps;
   Update u(*this, group, name, state, stream, grad_scale);
   u.p = p;
@@ -345,6 +346,7 @@ void Optimizer::load_state_dict(const nn::NamedTensors& state, int64_t step) {
       const bool flat = p.defined() && t.dim() == 1 && t.numel() == p.numel() && !t.dtype().is_blocked();
       const Tensor own = p.defined() && t.device() != p.device() ? t.to(p.device()) : t.clone();
       s.tensors[what] = flat ? own.view(p.sizes()) : own;
+      if (p.defined()) offload::follow(p, s.tensors[what]);
     }
   }
   DY_CHECK(strangers == 0, "{}: {} saved states belong to no parameter here; is it the same model?", def_->name(), strangers);

@@ -1,7 +1,9 @@
 // A trainer's whole state as one file: a run's checkpoint whose config is the fingerprint.
+#include <optional>
 
 #include "base/check.h"
 #include "base/json.h"
+#include "device/limit.h"
 #include "dyadic/train.h"
 #include "study/trainer.h"
 #include "train/parted.h"
@@ -71,9 +73,13 @@ void Trainer::save(const std::string& path, const std::string& fingerprint) {
 }
 
 void Trainer::load(const std::string& path, const std::string& fingerprint) try {
+  std::optional<WithoutLimit> whole;  // a checkpoint is read into memory before its states go to disk
+  if (plan_.on_disk) whole.emplace();
   train::Checkpoint c("");
   describe(c, fingerprint);
   done_ = c.load(path).step;
+  whole.reset();
+  reset_peak_memory_stats(device_);
 } catch (const train::DifferentRun& e) {
   for (const train::Difference& d : e.differences)
     if (d.part == "config")

@@ -17,6 +17,7 @@ namespace {
 
 using planning::Choice;
 constexpr int kCuts = 10, kBetween = 3;
+constexpr double kDisk = 1e9;  // bytes a second, of a typical machine's
 
 // "61 calls again (linear 25, gelu 12, add 12 ...)": the three commonest.
 std::string name_of(const Choice& choice) {
@@ -46,10 +47,12 @@ class DryRuns {
   Subject& subject_;
   const MemoryStats before_ = memory_stats(meta);
   Recipe recipe_;
+  const bool on_disk_;
   std::unique_ptr<Trainer> trainer_;
 
  public:
-  DryRuns(Subject& subject, Recipe recipe, const Plan& plan) : subject_(subject), recipe_(std::move(recipe)) {
+  DryRuns(Subject& subject, Recipe recipe, const Plan& plan)
+      : subject_(subject), recipe_(std::move(recipe)), on_disk_(plan.on_disk) {
     trainer_ = std::make_unique<Trainer>(subject, recipe_, plan, meta);
     trainer_->step();  // makes the optimizer's states
   }
@@ -65,14 +68,29 @@ class DryRuns {
     }
     if (const data::Value last = subject_.short_blank(); last.kind() != data::Value::Kind::none && accumulate == 1)
       trainer_->step(last);
-    fill_bytes(c.bytes, memory_stats(meta), before_, &Amount::predicted);
+    fill_bytes(c.bytes, memory_stats(meta), before_, trainer_->read_at_a_time(), &Amount::predicted);
     if (choice) c.again = std::count(choice->again.begin(), choice->again.end(), true);
     c.accumulate = accumulate;
     c.states = recipe_.states;
+    c.on_disk = on_disk_;
+    if (on_disk_) c.seconds += double(moved()) / kDisk;
     c.choice = std::move(choice);
     return c;
   }
+
+ private:
+  int64_t moved();
 };
+
+// Bytes that a step reads from and writes to disk: parameters in forward, in backward and in the update, which takes the states
+// and leaves both changed.
+int64_t DryRuns::moved() {
+  int64_t parameters = 0, states = 0;
+  for (const optim::ParamGroup& g : trainer_->optimizer().groups())
+    for (auto& [name, p] : g.params) parameters += p.nbytes();
+  for (auto& [name, t] : trainer_->optimizer().state_dict()) states += t.nbytes();
+  return 2 * parameters + 2 * (parameters + states);
+}
 
 using Choices = std::vector<std::shared_ptr<const Choice>>;  // null: nothing is made again
 
@@ -103,6 +121,17 @@ class Planner {
 
   std::vector<PlanCandidate> candidates() {
     add(recipe_, allowed_.accumulation);
+    if (!plan_.offload_folder.empty() && plan_.device == cpu) {
+      Plan on_disk = plan_;
+      on_disk.on_disk = true;
+      DryRuns dry(subject_, recipe_, on_disk);
+      const int64_t n = allowed_.accumulation ? distributed::sample_count(subject_.blank()) : 1;
+      for (int64_t pieces = 1; pieces <= n; pieces *= 2) {
+        if (n % pieces) continue;
+        keep(dry.run(nullptr, pieces));
+        if (smallest_) keep(dry.run(smallest_, pieces));
+      }
+    }
     if (Recipe r = recipe_; dynamic8.format()->def->bits < r.states.format()->def->bits) {
       r.states = dynamic8;
       add(r, allowed_.states && allowed_.accumulation);
@@ -145,6 +174,7 @@ class Planner {
     std::vector<std::string> parts;
     if (change & kPieces) parts.push_back(fmt::format("{} pieces", c.accumulate));
     if (change & kStates) parts.push_back(c.states.name() + " states");
+    if (c.on_disk) parts.push_back("parameters and states on disk");
     if (c.choice) parts.push_back(name_of(*c.choice));
     c.name = parts.empty() ? "as it is" : fmt::format("{}", fmt::join(parts, ", "));
     all_.push_back(std::move(c));
@@ -199,6 +229,7 @@ MemoryPlan plan_training(Subject& subject, const Recipe& recipe, const Plan& pla
 Plan planned(Plan plan, const PlanCandidate& c) {
   plan.again = c.choice;
   plan.accumulate = c.accumulate;
+  plan.on_disk = c.on_disk;
   return plan;
 }
 

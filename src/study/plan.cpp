@@ -100,7 +100,9 @@ MemoryPlan plan(const study::MakeModel& make_model, const data::Value& batch, co
     return mean(model(b.kind() == data::Value::Kind::tensor ? b : b[0]).to(f32), {});
   };
   study::OwnSubject subject(make_model, batch, o.loss ? o.loss : of_outputs, as_study);
-  return study::plan_training(subject, o.recipe, study::Plan(), o.memory_limit, study::Allowed::parse(o.allow));
+  study::Plan training;
+  training.offload_folder = o.offload_folder;
+  return study::plan_training(subject, o.recipe, training, o.memory_limit, study::Allowed::parse(o.allow));
 }
 
 Recomputing::Recomputing(const PlanCandidate& c) : choice_(c.choice) {

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "dyadic/amp.h"
 #include "dyadic/ops.h"
+#include "offload/spill.h"
 #include "tensor/impl.h"
 #include "tensor/resize.h"
 
@@ -35,7 +36,8 @@ bool belongs(std::string_view pattern, std::string_view path) {
 void convert(const Tensor& slot, DType dtype) {
   if (!slot.defined() || slot.dtype() != f32 || dtype == f32) return;
   CategoryScope scope(slot.impl()->storage->category);
-  become_view(slot, slot.detach().to(dtype));
+  const Tensor stored = slot.detach().to(dtype);
+  become_view(slot, offload::is_spilled(slot) ? offload::put_beside(slot, stored) : stored);
 }
 
 // Its forward runs without autocast. Switches rather than a scope: what throws leaves no scope behind, and the scope around it

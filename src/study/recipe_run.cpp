@@ -80,7 +80,7 @@ void RecipeRun::pause_measuring() {
 }
 void RecipeRun::finish_measuring(RecipeResult& r) {
   pause_measuring();
-  fill_bytes(r.bytes, peaks_, before_, &Amount::measured);
+  fill_bytes(r.bytes, peaks_, before_, 0, &Amount::measured);
   if (resident_before_ >= 0) r.resident_peak = resident_peak_ - resident_before_;
 }
 

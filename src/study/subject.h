@@ -27,6 +27,8 @@ struct Plan {  // of one run of training
   // How it fits into memory.
   std::shared_ptr<const planning::Choice> again;  // calls of forward that backward makes again; null: none
   int64_t accumulate = 1;                         // pieces of a batch, one after the other, whose gradients are added
+  bool on_disk = false;                           // parameters and states lie in a file in the folder
+  std::string offload_folder;                     // empty: nothing may be moved there
 };
 
 class Subject : public Judged {

@@ -9,6 +9,7 @@
 #include "dyadic/amp.h"
 #include "dyadic/anomaly.h"
 #include "dyadic/counters.h"
+#include "dyadic/offload.h"
 #include "dyadic/ops.h"
 #include "optim/lost_updates.h"
 #include "plan/forward.h"
@@ -25,7 +26,15 @@ void Subject::load(nn::Module& model, const std::string& folder) const {
 Trainer::Trainer(Subject& subject, const Recipe& recipe, const Plan& plan, Device device)
     : subject_(subject), recipe_(recipe), plan_(plan), device_(device), scaler_(65536, recipe.scaler) {
   manual_seed(plan.seed);
-  model_ = subject.make(recipe, device);
+  {
+    std::optional<OffloadScope> scope;
+    if (plan.on_disk) scope.emplace(plan.offload_folder);
+    model_ = subject.make(recipe, device);
+  }
+  if (plan.on_disk) {
+    if (!device.is_meta()) dispatch_model(*model_, {{"", "disk"}}, plan.offload_folder);
+    reading_ = offloaded_window(*model_);
+  }
   modules_ = {{"model", model_.get()}};
   optimizer_ = subject.optimizer(*model_, recipe, plan);
   schedule_ = subject.schedule(*optimizer_, plan);
@@ -136,7 +145,7 @@ std::string Trainer::weights_sha256() const {
   return h.hex();
 }
 
-void fill_bytes(Bytes& b, const MemoryStats& s, const MemoryStats& before, Count Amount::* side) {
+void fill_bytes(Bytes& b, const MemoryStats& s, const MemoryStats& before, int64_t reading, Count Amount::* side) {
   auto set = [&](Amount& a, Category c) { a.*side = s.peak[size_t(c)] - before.live[size_t(c)]; };
   set(b.parameters, Category::parameter);
   set(b.gradients, Category::gradient);
@@ -145,7 +154,8 @@ void fill_bytes(Bytes& b, const MemoryStats& s, const MemoryStats& before, Count
   set(b.workspace, Category::workspace);
   set(b.temporary, Category::temporary);
   set(b.data, Category::data);
-  b.peak.*side = s.total_peak - before.total;
+  *(b.parameters.*side) += reading;
+  b.peak.*side = s.total_peak - before.total + reading;
 }
 
 DryRun predict(Subject& subject, const Recipe& recipe, const Plan& plan) {
@@ -162,7 +172,7 @@ DryRun predict(Subject& subject, const Recipe& recipe, const Plan& plan) {
     t.step();  // this one holds the optimizer's states from its beginning
     d.flops = Counting::flops();
     if (const data::Value last = subject.short_blank(); last.kind() != data::Value::Kind::none) t.step(last);
-    fill_bytes(d.bytes, memory_stats(meta), before, &Amount::predicted);
+    fill_bytes(d.bytes, memory_stats(meta), before, t.read_at_a_time(), &Amount::predicted);
   }
   set_generator_state(random);
   return d;

@@ -4,8 +4,8 @@
 #include "base/check.h"
 #include "dyadic/device.h"
 #include "dyadic/model_plan.h"
+#include "offload/spill.h"
 #include "plan/cut.h"
-#include "tensor/absent.h"
 #include "tune/answers.h"
 #include "tune/fit.h"
 
@@ -18,7 +18,7 @@ std::shared_ptr<models::CausalLM> twin_of(models::CausalLM& model) {
   for (auto& [name, p] : model.named_parameters()) {
     const CategoryScope scope(Category::parameter);
     Tensor t = empty(p.sizes(), p.dtype(), meta);
-    if (is_offloaded(p)) t = make_absent(t);
+    if (is_offloaded(p)) t = offload::Spill::blank(t);
     if (p.requires_grad()) t.requires_grad_();
     twin->set_parameter(name, t);
   }

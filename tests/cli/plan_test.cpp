@@ -44,22 +44,36 @@ TEST(PlanCommand, LongerContextsAndLargerBatchesTakeMore) {
   EXPECT_EQ(peak({"--context", "64"}), peak({"--block", "64"}));
 }
 
+// The least of the ways that change no bits, in memory or on disk.
+int64_t least_of(const char* recipe, bool on_disk) {
+  int64_t least = INT64_MAX;
+  const auto plan = run(words("plan", {"--recipe", recipe, "--json"})).json();
+  for (const auto& c : plan["candidates"])
+    if (c["allowed"] && c["on_disk"] == on_disk) least = std::min<int64_t>(least, c["bytes"]["peak"]);
+  return least;
+}
+
 TEST(PlanCommand, TheLeastLimitTrainsToTheSameBitsAndOneByteLessFailsAtOnce) {
   TestFolder f;
-  const int64_t least = run(words("plan", {"--json"})).json()["least"];
+  const int64_t least = least_of("f32", true), in_memory = least_of("f32", false);
+  EXPECT_EQ(run(words("plan", {"--json"})).json()["least"], least);
+  EXPECT_LT(least, in_memory);
   auto train = [&](const char* out, std::vector<std::string> more) {
     more.insert(more.end(), {"--steps", "6", "--json", "--out", f / out});
     return run(words("train", more));
   };
   const auto free = train("free", {}).json();
-  const Outcome o = train("limited", {"--memory-limit", std::to_string(least)});
-  ASSERT_EQ(o.code, 0) << o.err;
-  EXPECT_NE(o.err.find("calls again"), std::string::npos) << o.err;
-  const auto limited = o.json();
-  EXPECT_EQ(limited["weights_sha256"], free["weights_sha256"]);
-  EXPECT_EQ(limited["bytes"]["peak"]["measured"], least);
-  EXPECT_EQ(limited["bytes"]["peak"]["predicted"], least);
-  EXPECT_GT(free["bytes"]["peak"]["measured"].get<int64_t>(), least * 11 / 10);
+  for (const int64_t limit : {in_memory, least}) {
+    const Outcome o = train(limit == least ? "disk" : "limited", {"--memory-limit", std::to_string(limit)});
+    ASSERT_EQ(o.code, 0) << o.err;
+    EXPECT_NE(o.err.find("calls again"), std::string::npos) << o.err;
+    EXPECT_EQ(o.err.find("on disk") != std::string::npos, limit == least) << o.err;
+    const auto limited = o.json();
+    EXPECT_EQ(limited["weights_sha256"], free["weights_sha256"]);
+    EXPECT_EQ(limited["bytes"]["peak"]["measured"], limit);
+    EXPECT_EQ(limited["bytes"]["peak"]["predicted"], limit);
+  }
+  EXPECT_GT(free["bytes"]["peak"]["measured"].get<int64_t>(), in_memory * 11 / 10);
   const std::string words = complaint(train("less", {"--memory-limit", std::to_string(least - 1)}), 1);
   EXPECT_NE(words.find("the least that training takes is " + std::to_string(least) + " bytes"), std::string::npos) << words;
   EXPECT_FALSE(fs::exists(f / "less"));
@@ -71,10 +85,7 @@ TEST(PlanCommand, TheLeastLimitTrainsToTheSameBitsAndOneByteLessFailsAtOnce) {
 
 TEST(PlanCommand, AStudyFitsIntoItsLimitToTheSameBits) {
   TestFolder f;
-  auto least_of = [](const char* recipe) -> int64_t {
-    return run(words("plan", {"--recipe", recipe, "--json"})).json()["least"];
-  };
-  const int64_t f32 = least_of("f32"), limit = std::max(f32, least_of("bf16"));
+  const int64_t f32 = least_of("f32", false), limit = std::max(f32, least_of("bf16", false));
   auto study = [&](const char* out, std::vector<std::string> more) {
     more.insert(more.end(), {"--steps", "60", "--recipe", "bf16", "--format", "nf4", "--json", "--out", f / out});
     return run(words("study", more));

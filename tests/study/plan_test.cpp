@@ -6,10 +6,12 @@
 #include <cmath>
 
 #include "device/limit.h"
+#include "dyadic/offload.h"
 #include "plan/cut.h"
 #include "study/memory_plan.h"
 #include "study/text_subject.h"
 #include "study/trainer.h"
+#include "tests/io/helpers.h"
 
 namespace dyadic::inline v1::study {
 namespace {
@@ -37,7 +39,7 @@ Ran train(Subject& subject, const Recipe& recipe, const Plan& plan) {
   reset_peak_memory_stats();
   for (int i = 0; i < 3; ++i) t.step();
   Ran r{t.weights_sha256(), {}};
-  fill_bytes(r.bytes, memory_stats(), before, &Amount::measured);
+  fill_bytes(r.bytes, memory_stats(), before, t.read_at_a_time(), &Amount::measured);
   return r;
 }
 
@@ -50,28 +52,34 @@ void expect_same_bytes(const PlanCandidate& c, const Bytes& measured) {
     EXPECT_EQ(*a.predicted, *b.measured) << what << " of " << c.name;
 }
 
-class PlanOf : public testing::TestWithParam<std::string> {};
+class PlanOf : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(PlanOf, EachExactCandidateTakesWhatItSaysAndGivesTheSameBits) {
   const TrainSetup s = small();
   const Corpus corpus = text();
   TextSubject subject(s, corpus);
   const Recipe r = study::recipe(GetParam());
-  const MemoryPlan p = plan_training(subject, r, s.plan(), 0, {});
+  const testing::Folder folder;
+  Plan plan = s.plan();
+  plan.offload_folder = folder / "offload";
+  const MemoryPlan p = plan_training(subject, r, plan, 0, {});
   const std::string bits = train(subject, r, s.plan()).weights;
-  int exact = 0;
+  int exact = 0, on_disk = 0;
   for (const PlanCandidate& c : p.candidates) {
     Recipe changed = r;
     changed.states = c.states;
-    const Ran ran = train(subject, changed, planned(s.plan(), c));
+    const Ran ran = train(subject, changed, planned(plan, c));
     expect_same_bytes(c, ran.bytes);
     if (c.exact) { EXPECT_EQ(ran.weights, bits) << c.name; }
-    exact += c.exact;
+    exact += c.exact, on_disk += c.on_disk;
   }
   EXPECT_GT(exact, 3);
+  EXPECT_GT(on_disk, 0);
+  EXPECT_FALSE(std::filesystem::exists(folder / "offload") &&
+               !std::filesystem::is_empty(folder / "offload"));  // its file has no name
   EXPECT_EQ(p.chosen().name, "as it is");
 }
-INSTANTIATE_TEST_SUITE_P(Recipes, PlanOf, testing::Values("f32", "bf16", "pure-bf16"),
+INSTANTIATE_TEST_SUITE_P(Recipes, PlanOf, ::testing::Values("f32", "bf16", "pure-bf16"),
                          [](auto& i) { return i.param == "pure-bf16" ? "pure_bf16" : i.param; });
 
 TEST(Plan, TheLeastLimitTrainsAndOneByteLessFailsBeforeAnythingIsAllocated) {
@@ -97,6 +105,35 @@ TEST(Plan, TheLeastLimitTrainsAndOneByteLessFailsBeforeAnythingIsAllocated) {
     EXPECT_NE(std::string(e.what()).find("allowing"), std::string::npos) << e.what();
   }
   EXPECT_EQ(memory_stats().allocations, allocated);
+}
+
+// States of 64 KiB and more lie there too, and so after a checkpoint has been read.
+TEST(Plan, WhatLiesOnDiskIsSavedAndResumedToTheSameBits) {
+  TrainSetup s = small();
+  s.model.width = 160;
+  const Corpus corpus = text();
+  TextSubject subject(s, corpus);
+  const testing::Folder folder;
+  const Recipe r = study::recipe("f32");
+  Trainer whole(subject, r, s.plan());
+  for (int i = 0; i < 6; ++i) whole.step();
+  Plan plan = s.plan();
+  plan.on_disk = true, plan.offload_folder = folder / "offload";
+  {
+    Trainer first(subject, r, plan);
+    for (int i = 0; i < 3; ++i) first.step();
+    first.save(folder / "saved", "run");
+  }
+  const int64_t before = memory_stats().total;
+  Trainer second(subject, r, plan);
+  second.load(folder / "saved", "run");
+  int64_t in_memory = 0;
+  for (auto& [name, t] : second.optimizer().state_dict())
+    if (!is_offloaded(t)) in_memory += t.nbytes();
+  EXPECT_LT(in_memory, second.model().nbytes() / 10);
+  EXPECT_LT(memory_stats().total - before, second.model().nbytes() / 2);
+  for (int i = 0; i < 3; ++i) second.step();
+  EXPECT_EQ(second.weights_sha256(), whole.weights_sha256());
 }
 
 TEST(Plan, TimeDoesNotGrowWithTheLimit) {
