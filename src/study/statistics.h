@@ -6,7 +6,8 @@
 // their context and are correlated; summing the differences per window and taking the spread of the sums (a cluster-robust
 // error) is honest about that. With several seeds the spread over seeds is measured too: it holds what the chance of initial
 // weights and batches does, which one seed cannot show. The reported error is the largest of the three, and the report says
-// which it is.
+// which it is. Values that are all 0 or 1, as whether an answer is right, have a bound by what flipped as well (paired_bound):
+// thirty samples of which none flipped do not show that none would.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -28,6 +29,10 @@ Mean mean_se_clustered(std::span<const double> x, int64_t window);
 
 // One-sided 95 % quantile of Student's t; df >= 1, infinity gives the normal's 1.645.
 double student_t95(double df);
+
+// Of n pairs of values that are 0 or 1, `lost` went from 0 to 1 and `won` from 1 to 0: what the difference of the means is
+// below with 95 % confidence (one-sided). Where few flip, Student's t knows too little: of none it would make certainty.
+double paired_bound(double lost, double won, double n);
 
 // Per-token losses of both, same tokens in the same order; one pair per seed. `window` is the length of a validation window.
 // Not finite anywhere: all NaN. Throws ValueError if lengths differ.

@@ -101,6 +101,46 @@ TEST(Statistics, SameLossesDifferByNothing) {
   EXPECT_EQ(d.upper, 0);
 }
 
+// None of thirty flipped: 1 - .05^(1/30). Few flips: Tango's bound, by his equation solved by hand (d = 0, q = 1 / 60).
+TEST(Statistics, ValuesThatCountHaveABoundByTheirFlips) {
+  const std::vector<float> right = constant(30, 1);
+  const LossDelta none = compare(right, right, 1);
+  EXPECT_EQ(none.delta, 0);
+  EXPECT_NEAR(none.upper, 0.09503, 1e-5);
+  EXPECT_NEAR(none.se, none.upper / 1.64485, 1e-5);
+  EXPECT_EQ(none.se_token, 0);
+  EXPECT_NEAR(compare(constant(30, -1), constant(30, -1), 1).upper, none.upper, 1e-12);  // larger is better
+  EXPECT_NEAR(compare(constant(60, 1), constant(60, 1), 2).upper, none.upper, 1e-12);    // thirty windows
+  EXPECT_NEAR(paired_bound(0, 1, 30), 0.052148, 1e-5);
+  EXPECT_NEAR(paired_bound(1, 0, 30), 0.136404, 1e-5);
+  EXPECT_NEAR(paired_bound(1, 1, 30), 0.109096, 1e-5);
+  // z^2 / n = d^2 / (2 q + d (1 - d)) at its root.
+  const double d = paired_bound(3, 1, 100), b = (200 - 3 + 1) * d - 4, c = -d * (1 - d);
+  const double q = (std::sqrt(b * b - 800 * c) - b) / 400;
+  EXPECT_NEAR((0.02 - d) / std::sqrt((2 * q + d * (1 - d)) / 100), -1.6448536, 1e-6);
+  // What does not count has none.
+  EXPECT_EQ(compare(constant(30, 0.5f), constant(30, 0.5f), 1).upper, 0);
+}
+
+// Also where one in a hundred flips, the bound holds the truth about as often as it says.
+TEST(Statistics, BoundOfFlipsCovers) {
+  for (const auto& [n, lose, win] : {std::tuple{30, 0.02, 0.0}, {30, 0.08, 0.05}, {100, 0.01, 0.005}, {100, 0.03, 0.02}}) {
+    Noise noise{7};
+    int covered = 0;
+    constexpr int kStudies = 4000;
+    for (int s = 0; s < kStudies; ++s) {
+      std::vector<float> f32, other;
+      for (int i = 0; i < n; ++i) {
+        const double u = noise.uniform();
+        f32.push_back(u < win ? 1 : 0), other.push_back(u < win + lose && u >= win ? 1 : 0);
+      }
+      f32.push_back(1), other.push_back(1);
+      covered += compare(f32, other, 1).upper >= (lose - win) * n / (n + 1);
+    }
+    EXPECT_GT(covered, kStudies * 0.935) << n << " " << lose << " " << win;
+  }
+}
+
 TEST(Statistics, WhatIsNotFiniteIsNotKnown) {
   const std::vector<float> x{1, 2}, bad{1, NAN}, huge{1, INFINITY};
   for (const auto& other : {bad, huge}) {
