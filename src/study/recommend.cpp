@@ -23,8 +23,9 @@ struct Candidate {
   std::string name;
   double cost = kUnknown;  // bytes, or seconds
   double delta = kUnknown, se = kUnknown, upper = kUnknown;
-  bool near = false;   // within what it may lose to be recommended
-  bool close = false;  // within the tolerance, but not that
+  double spread = kUnknown;  // of times, as a share; unknown of what was measured once
+  bool near = false;         // within what it may lose to be recommended
+  bool close = false;        // within the tolerance, but not that
 };
 
 double cost_of(const RecipeResult& r, Minimize minimize) {
@@ -36,12 +37,20 @@ double cost_of(const FormatResult& f, Minimize minimize) {
   return f.bytes ? double(*f.bytes) : kUnknown;
 }
 
+double spread_of(const RecipeResult& r) { return r.turns > 1 ? r.step_spread : kUnknown; }
+double spread_of(const FormatResult&) { return kUnknown; }
+
+// Whether two times differ by more than what each spreads over, so that a ratio of them says something.
+bool apart(double a, double a_spread, double b, double b_spread) {
+  return std::fabs(a - b) > (a * a_spread + b * b_spread) / 2;  // false where one is not known
+}
+
 template <class T> std::vector<Candidate> candidates(const std::vector<T>& results, const StudyResult& study) {
   std::vector<Candidate> list;
   for (const T& r : results) {
     if (r.status != Status::done) continue;
     const LossDelta& d = judged(study, r);
-    Candidate c{r.name, cost_of(r, study.options.minimize), d.delta, d.se, d.upper};
+    Candidate c{r.name, cost_of(r, study.options.minimize), d.delta, d.se, d.upper, spread_of(r)};
     c.near = r.name == "f32" || (std::is_same_v<T, FormatResult> ? may_store(study, d) : within_tolerance(study, d));
     c.close = !c.near && within_tolerance(study, d);
     list.push_back(c);
@@ -74,9 +83,10 @@ struct Words {
     if (minimize == Minimize::memory) return bytes_text(c);
     return format ? rate_text(study, 1 / c) : milliseconds_text(c * 1e3) + " ms per step";
   }
-  std::string saving(double f32, double cost) const {
-    if (minimize == Minimize::time) return fmt::format("{} the speed", ratio_text(f32 / cost));
-    return fmt::format("{:.0f} % {}", std::fabs(1 - cost / f32) * 100, cost <= f32 ? "less" : "more");
+  std::string saving(const Candidate& f32, const Candidate& c) const {
+    if (minimize == Minimize::time)
+      return apart(f32.cost, f32.spread, c.cost, c.spread) ? fmt::format(" ({} the speed)", ratio_text(f32.cost / c.cost)) : "";
+    return fmt::format(" ({:.0f} % {})", std::fabs(1 - c.cost / f32.cost) * 100, c.cost <= f32.cost ? "less" : "more");
   }
   const char* least() const {
     if (minimize == Minimize::memory) return format ? "takes the least memory" : "trains in the least memory";
@@ -91,10 +101,15 @@ std::string why_winner(const std::vector<Candidate>& list, const Candidate& best
                                              w.tolerance, w.name);
   text += fmt::format(": {}", w.cost(best.cost));
   if (best.name == "f32") return text + ".";
-  if (f32.cost > 0) text += fmt::format(" against {} for f32 ({})", w.cost(f32.cost), w.saving(f32.cost, best.cost));
+  if (f32.cost > 0) text += fmt::format(" against {} for f32{}", w.cost(f32.cost), w.saving(f32, best));
+  const std::string most = loss_text(w.share * allowed(w.study));
+  if (!std::isfinite(best.se))
+    return text + fmt::format(
+                      ". It changes the {} by {}{}, and {} may be lost; the error of that is not known, since there is "
+                      "one number for each {}.",
+                      full_name(w.study), change_text(w.study, best.delta), unit_text(w.study), most, w.thing);
   text += fmt::format(". It changes the {} by {} \u00b1 {}{}; with 95 % confidence ", full_name(w.study),
                       change_text(w.study, best.delta), error_text(best.se), unit_text(w.study));
-  const std::string most = loss_text(w.share * allowed(w.study));
   text += best.upper > 0 ? fmt::format("it loses less than {}, and {} is allowed.", loss_text(best.upper), most)
                          : fmt::format("it loses nothing, and {} would be allowed.", most);
   return text;
@@ -119,7 +134,9 @@ std::string why_not(const std::vector<Candidate>& list, const Candidate& best, c
     text += fmt::format(" Cheaper, and within {} on these weights, but not by the half that other seeds' weights may need: {}.",
                         tolerance_text(w.study.options.tolerance), close);
   if (!lossy.empty()) text += fmt::format(" Cheaper, but beyond the tolerance: {}.", lossy);
-  if (!unsure.empty()) text += fmt::format(" Cheaper and perhaps within it, but measured too coarsely to say so: {}.", unsure);
+  if (!unsure.empty())
+    text += fmt::format(
+        " Cheaper and perhaps within it, but measured too coarsely to say so: {}. More to evaluate on would tell.", unsure);
   if (!unknown.empty()) text += fmt::format(" Cheaper, but of unknown {}: {}.", w.name, unknown);
   return text;
 }
@@ -140,8 +157,11 @@ template <class T> std::string decide(const std::vector<T>& results, const Words
   const Candidate& winner = list[size_t(best)];
   const bool others_near = std::any_of(list.begin(), list.end(), [](const Candidate& c) { return c.near && c.name != "f32"; });
   if (winner.name == "f32" && !others_near && list.size() > 1) {
-    why += fmt::format("Stay with f32: no other {} is, with 95 % confidence, within {} of its {} ({}{}).", words.thing,
-                       words.tolerance, words.name, loss_text(words.share * allowed(study)), unit_text(study));
+    const bool errors =
+        std::any_of(list.begin(), list.end(), [](const Candidate& c) { return c.name != "f32" && std::isfinite(c.se); });
+    why += fmt::format("Stay with f32: no other {} is{} within {} of its {} ({}{}).", words.thing,
+                       errors ? ", with 95 % confidence," : "", words.tolerance, words.name,
+                       loss_text(words.share * allowed(study)), unit_text(study));
   } else {
     why += why_winner(list, winner, f32, words);
   }
@@ -182,8 +202,11 @@ Recommendation recommend(const StudyResult& study) {
   const RecipeResult* f32 = study.recipe("f32");
   const bool known = f32 ? f32->status == Status::done : study.recipes.empty();
   if (!known || !std::isfinite(f32_value(study))) {
+    const FormatResult* plain = study.format("f32");
+    const bool judged_it = f32 ? f32->status == Status::done : plain && plain->status == Status::done;
     r.why = f32 && f32->status == Status::stopped ? "No recommendation: f32, the reference, did not keep a finite loss."
-                                                  : "No recommendation yet: f32, the reference, is not done.";
+            : judged_it ? fmt::format("No recommendation: the {} of f32, the reference, is not finite.", full_name(study))
+                        : "No recommendation yet: f32, the reference, is not done.";
     return r;
   }
   r.recipe = decide(study.recipes, {"recipe", "recipes", study, false}, r.why);
@@ -221,7 +244,7 @@ std::string recipe_words(const RecipeResult& r, const RecipeResult& f32) {
   if (r.bytes.peak.measured && f32.bytes.peak.measured && *f32.bytes.peak.measured > 0) {
     text = saved(double(*f32.bytes.peak.measured), double(*r.bytes.peak.measured), "less memory", "more memory");
   }
-  if (r.step_ms > 0 && f32.step_ms > 0) {
+  if (apart(r.step_ms, spread_of(r), f32.step_ms, spread_of(f32))) {
     const double speed = f32.step_ms / r.step_ms;
     if (!text.empty()) text += " and ";
     text += speed >= 1 ? fmt::format("{} the speed", ratio_text(speed))
@@ -238,7 +261,7 @@ std::string headline(const StudyResult& study) {
   if (!recipe && !study.recipes.empty()) return "There is no recommendation yet.";
   std::string text;
   if (recipe && recipe == f32) {
-    text = fmt::format("Train in f32: no recipe that takes less {} stays within {} of its {}",
+    text = fmt::format("Train in f32: no recipe that takes less {} is sure to stay within {} of its {}",
                        minimize_name(study.options.minimize), tolerance_text(study.options.tolerance), judged_name(study));
   } else if (recipe && f32) {
     text = fmt::format("Train with {}: {} {}", recipe->name, recipe_words(*recipe, *f32),

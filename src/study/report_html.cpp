@@ -82,10 +82,10 @@ void Page::answer() {
 }
 
 void Page::tile(std::string_view label, const std::string& value, const std::string& aside, double share) {
-  put("<div class=\"tile\"><div class=\"label\">{}</div><div class=\"value\">{}</div>", label, value);
+  put("<div class=\"tile\"><div class=\"label\">{}</div><div class=\"value\">{}</div>", html_text(label), value);
   put("<div class=\"meter\">");
   if (std::isfinite(share)) put("<i style=\"width:{:.1f}%\"></i>", std::clamp(share, 0.0, 1.0) * 100);
-  put("</div><div class=\"aside\">{}</div></div>\n", aside);
+  put("</div><div class=\"aside\">{}</div></div>\n", html_text(aside));
 }
 
 std::string value_and_unit(const std::string& text) {

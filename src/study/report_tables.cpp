@@ -53,6 +53,7 @@ void delta_cells(Html& h, const StudyResult& s, const std::string& name, const L
   h.cell(fmt::format("{} \u00b1 {}", change_text(s, d.delta), error_text(d.se)),
          d.se_kind.empty() ? "" : fmt::format("error over {}s", d.se_kind == "token" ? s.measure.item : d.se_kind));
   const bool near = within_tolerance(s, d), falls = !s.measure.metric.empty() && s.measure.larger;
+  if (!std::isfinite(d.se)) return h.cell(near ? "yes" : "no", "error not known", near ? "yes" : "no");
   h.cell(near ? "yes" : "no", fmt::format("{} {}", falls ? ">" : "<", change_text(s, d.upper)), near ? "yes" : "no");
 }
 

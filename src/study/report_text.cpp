@@ -38,6 +38,7 @@ struct Report {
   void table(const TextTable& t) { out += t.text(o.width, o.color); }
   std::string verdict(const std::string& name, const LossDelta& d) const {
     if (name == "f32" || !std::isfinite(d.upper)) return kDash;
+    if (!std::isfinite(d.se)) return within_tolerance(s, d) ? "yes?" : "no?";  // its error is not known
     return within_tolerance(s, d) ? "yes" : "no";
   }
   std::string style(bool picked, Status status) const { return picked ? kPicked : status == Status::done ? "" : kDim; }

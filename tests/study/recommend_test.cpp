@@ -118,6 +118,40 @@ TEST(Recommend, UnknownCostsAreLeftOut) {
   EXPECT_TRUE(says(r, "No recipe within 1 % of f32's loss has a measured cost")) << r.why;
 }
 
+TEST(Recommend, NoSpeedWithoutASpreadOrWithinIt) {
+  StudyResult s = sample_result();
+  recipe(s, "pure-bf16-sr").step_spread = 1.5;  // 6.0 ms +- 4.5 beside 10.4
+  s.recommendation = recommend(s);
+  EXPECT_EQ(headline(s).find("the speed"), std::string::npos) << headline(s);
+  recipe(s, "pure-bf16-sr").step_spread = kUnknown;
+  EXPECT_EQ(headline(s).find("the speed"), std::string::npos) << headline(s);
+  s.options.minimize = Minimize::time;
+  recipe(s, "bf16-adam8").turns = 0;
+  EXPECT_FALSE(says(recommend(s), "the speed")) << recommend(s).why;
+}
+
+TEST(Recommend, OneNumberHasNoConfidence) {
+  StudyResult s = sample_result();
+  s.recipes.clear();
+  for (FormatResult& f : s.formats)
+    if (f.name != "f32") f.vs_f32.se = kUnknown, f.vs_f32.upper = f.vs_f32.delta;
+  const Recommendation r = recommend(s);
+  EXPECT_EQ(r.format, "i8(row)");
+  EXPECT_TRUE(says(r, "0.0203 may be lost; the error of that is not known, since there is one number for each format."))
+      << r.why;
+  EXPECT_FALSE(says(r, "95 %")) << r.why;
+  s.options.tolerance = 0;
+  EXPECT_FALSE(says(recommend(s), "95 %")) << recommend(s).why;
+}
+
+TEST(Recommend, AReferenceThatIsNotFiniteIsSaidSo) {
+  StudyResult s = sample_result();
+  recipe(s, "f32").val_loss = kUnknown;
+  EXPECT_EQ(recommend(s).why, "No recommendation: the validation loss of f32, the reference, is not finite.");
+  s.recipes.clear(), s.formats[0].val_loss = kUnknown;
+  EXPECT_EQ(recommend(s).why, "No recommendation: the validation loss of f32, the reference, is not finite.");
+}
+
 TEST(Recommend, Headline) {
   EXPECT_EQ(headline(sample_result()),
             "Train with pure-bf16-sr: 43 % less memory and 1.73x the speed for 0.0148 nats (0.73 %) more loss. Store the "

@@ -90,6 +90,35 @@ TEST(ReportHtml, HostileTextIsEscaped) {
   EXPECT_FALSE(has(html, "\x1b"));
 }
 
+// Names that are the caller's, wherever they stand: each picked, so that it is in tiles, headline, charts and tables.
+TEST(ReportHtml, NamesAreText) {
+  const std::string evil = "<blink>&\"'";
+  StudyResult s = sample_result(20);
+  s.model.preset = s.model.kind = s.measure.metric = s.measure.item = s.training = s.version = evil;
+  s.machine.cpu = s.machine.os = s.machine.isa = s.machine.compiler = evil;
+  s.notes = {evil};
+  s.recipes[4].name = s.recipes[4].doc = s.formats[3].name = evil;
+  s.recipes[3].rounding = {{evil, evil, evil, 1, 1}};
+  s.recipes[2].nan = FirstNaN{evil, evil, 1};
+  s.recipes[1].dtype_calls = {{evil, evil, 1}};
+  for (RecipeResult& r : s.recipes)
+    r.metric = r.val_loss, r.metric_vs_f32 = r.vs_f32, r.modules = {{.module = evil, .elements = 1}};
+  for (FormatResult& f : s.formats) f.metric = f.val_loss, f.metric_vs_f32 = f.vs_f32;
+  for (const bool mixed : {false, true}) {
+    if (mixed) {
+      s.layers =
+          Layers{.format = evil, .keep = evil, .modules = {{.module = evil, .kept = true}}, .bytes = 1000, .value = 2.03};
+      s.layers->modules[0].alone = s.layers->modules[0].spared = s.layers->vs_f32 = sample_delta(0.01, 0.001);
+    }
+    s.recommendation = recommend(s);
+    EXPECT_EQ(s.recommendation.recipe, evil);
+    const std::string html = report_html(s);
+    EXPECT_FALSE(has(html, "<blink")) << html.substr(html.find("<blink") - 100, 200);
+    EXPECT_TRUE(has(html, "&lt;blink&gt;&amp;&#34;&#39;"));
+    expect_sound(html);
+  }
+}
+
 TEST(ReportHtml, StudiesThatAreNotWhole) {
   expect_sound(report_html(StudyResult{}));
 

@@ -37,6 +37,7 @@ inline RecipeResult sample_recipe(const SampleRecipe& s, int steps) {
   r.val_loss = 2.0298 + s.delta, r.val_loss_se = 0.011;
   r.vs_f32 = s.delta == 0 ? no_difference() : sample_delta(s.delta, s.se);
   r.seed_val_losses = {r.val_loss};
+  r.turns = 5, r.step_spread = 0.02;
   r.step_ms = s.step_ms, r.tokens_per_s = 768 / s.step_ms * 1e3;
   r.flops_per_s = 4.02e9 / s.step_ms * 1e3, r.flops_peak = s.delta == 0 ? 541e9 : 1060e9, r.mfu = r.flops_per_s / r.flops_peak;
   const auto amount = [](int64_t n) { return Amount{n, n + n / 400}; };
