@@ -78,10 +78,67 @@ void RecipeRun::pause_measuring() {
   peaks_.total_peak = std::max(peaks_.total_peak, s.total_peak);
   if (resident_before_ >= 0) resident_peak_ = std::max(resident_peak_, account::resident_high_water());
 }
-void RecipeRun::finish_measuring(RecipeResult& r) {
+
+// What was measured so far, as the report keeps it beside the checkpoint.
+void RecipeRun::put_measures(RecipeResult& r, std::vector<double> times) {
+  if (!measure) return;
   pause_measuring();
   fill_bytes(r.bytes, peaks_, before_, 0, &Amount::measured);
   if (resident_before_ >= 0) r.resident_peak = resident_peak_ - resident_before_;
+  r.steps = trainer->steps_done();
+  if (times.size() > 4) times.erase(times.begin(), times.begin() + 2);
+  const double step_s = times.empty() ? r.step_ms / 1e3 : median(std::move(times));
+  set_step_time(r, step_s, subject.items(), flops_per_step_);
+  const double steps = double(r.steps);
+  r.sampling = std::max(sampling_s_ / (step_s * steps) - double(r.sampled_steps.size()) / steps, 0.0);
+}
+
+// Peaks are of the whole run, whatever part of it this process does.
+void RecipeRun::take_measures(const RecipeResult& r) {
+  const auto take = [&](Category c, const Amount& a) {
+    if (a.measured) peaks_.peak[size_t(c)] = before_.live[size_t(c)] + *a.measured;
+  };
+  const Bytes& b = r.bytes;
+  take(Category::parameter, b.parameters), take(Category::gradient, b.gradients), take(Category::optimizer, b.optimizer);
+  take(Category::activation, b.activations), take(Category::workspace, b.workspace);
+  take(Category::temporary, b.temporary), take(Category::data, b.data);
+  if (b.peak.measured) peaks_.total_peak = before_.total + *b.peak.measured;
+  if (r.resident_peak && resident_before_ >= 0) resident_peak_ = resident_before_ + *r.resident_peak;
+  if (const double flops = flops_of_step(r); std::isfinite(flops)) flops_per_step_ = flops;
+  if (std::isfinite(r.sampling))
+    sampling_s_ = (r.sampling * double(r.steps) + double(r.sampled_steps.size())) * r.step_ms / 1e3;
+}
+
+void RecipeRun::keep(const RecipeResult& r) {
+  trainer->save(checkpoint, fingerprint);
+  if (saved) saved(r);
+}
+
+namespace {
+// Of a run that was stopped they would be those of a few steps, or of none.
+void forget_costs(RecipeResult& r) {
+  for (auto amount : {&Bytes::parameters, &Bytes::gradients, &Bytes::optimizer, &Bytes::activations, &Bytes::workspace,
+                      &Bytes::peak, &Bytes::temporary, &Bytes::data})
+    (r.bytes.*amount).measured.reset();
+  r.resident_peak.reset();
+  r.step_ms = r.tokens_per_s = r.flops_per_s = r.mfu = r.sampling = kUnknown;
+}
+// Without a checkpoint a run begins anew, and so does what was measured of it.
+void forget_measures(RecipeResult& r) {
+  forget_costs(r);
+  RecipeResult fresh;
+  fresh.name = std::move(r.name), fresh.doc = std::move(r.doc), fresh.flops_peak = r.flops_peak, fresh.bytes = r.bytes;
+  r = std::move(fresh);
+}
+}  // namespace
+
+// Of the step done last, whose point the curve ends with.
+void RecipeRun::evaluate_on_the_way(RecipeResult& r) {
+  pause_measuring();  // its batches may be larger
+  trainer->optimizer().zero_grad();
+  const Evaluation e = evaluate(subject, trainer->model(), 1, recipe.compute);
+  begin_measuring();
+  if (!interrupted()) r.curve.back().val_loss = e.mean();
 }
 
 bool RecipeRun::run(RecipeResult& r) {
@@ -91,15 +148,22 @@ bool RecipeRun::run(RecipeResult& r) {
   if (measure && account::reset_resident_high_water()) resident_before_ = account::resident_bytes();
   trainer = std::make_unique<Trainer>(subject, recipe, plan);
   std::vector<double> times;
-  if (std::filesystem::exists(checkpoint)) trainer->load(checkpoint, fingerprint);
+  if (std::filesystem::exists(checkpoint)) {
+    trainer->load(checkpoint, fingerprint);
+    if (measure) take_measures(r);
+  } else if (measure) {
+    forget_measures(r);
+  }
   r.status = Status::running;
   progress.begin(recipe.name, plan.steps, trainer->steps_done());
   int64_t items = subject.items(), every = std::max<int64_t>(plan.steps / 500, 1);
   begin_measuring();
+  const bool due = measure && evaluation_due(trainer->steps_done(), plan.steps, subject);
+  if (due && !r.curve.empty() && std::isnan(r.curve.back().val_loss)) evaluate_on_the_way(r);  // it was interrupted
   while (trainer->steps_done() < plan.steps) {
     if (interrupted()) {
-      trainer->save(checkpoint, fingerprint);
-      finish_measuring(r);
+      put_measures(r, times);
+      keep(r);
       return false;
     }
     int64_t step = trainer->steps_done();
@@ -114,29 +178,21 @@ bool RecipeRun::run(RecipeResult& r) {
     count ? void(sampling_s_ += took) : times.push_back(took);
     if (measure && (step % every == 0 || step == plan.steps - 1)) r.curve.push_back({step + 1, loss, kUnknown});
     progress.step(step + 1, loss, double(items) / took);
-    if (measure && evaluation_due(step + 1, plan.steps, subject)) {
-      pause_measuring();  // its batches may be larger
-      trainer->optimizer().zero_grad();
-      Evaluation e = evaluate(subject, trainer->model(), 1, recipe.compute);
-      begin_measuring();
-      if (!interrupted()) {
-        if (r.curve.empty() || r.curve.back().step != step + 1) r.curve.push_back({step + 1, loss, kUnknown});
-        r.curve.back().val_loss = e.mean();
-      }
-      trainer->save(checkpoint, fingerprint);
-    }
+    if (!measure || !evaluation_due(step + 1, plan.steps, subject)) continue;
+    if (r.curve.empty() || r.curve.back().step != step + 1) r.curve.push_back({step + 1, loss, kUnknown});
+    evaluate_on_the_way(r);
+    put_measures(r, times);
+    keep(r);
+    begin_measuring();
   }
   r.steps = trainer->steps_done();
   if (measure) {
-    finish_measuring(r);
-    if (times.size() > 4) times.erase(times.begin(), times.begin() + 2);
-    const double step_s = median(times);
-    set_step_time(r, step_s, items, flops_per_step_);
-    r.sampling = std::max(sampling_s_ / (step_s * double(r.steps)) - double(r.sampled_steps.size()) / double(r.steps), 0.0);
+    if (!trainer->nan()) put_measures(r, times);
     r.skipped_steps = trainer->scaler().skipped();
     r.lost_updates = trainer->optimizer().updates().share();
   }
   if (trainer->nan()) {
+    if (measure) forget_costs(r);
     r.nan = trainer->nan();
     r.status = Status::stopped;
     return true;
@@ -144,7 +200,7 @@ bool RecipeRun::run(RecipeResult& r) {
   trainer->optimizer().zero_grad();
   losses = evaluate(subject, trainer->model(), 1, recipe.compute);
   if (interrupted()) {
-    trainer->save(checkpoint, fingerprint);
+    keep(r);
     return false;
   }
   if (measure) {

@@ -1,5 +1,7 @@
 // One recipe of a study with one seed: training with everything measured, evaluation, checkpoints.
 #pragma once
+#include <functional>
+
 #include "dyadic/progress.h"
 #include "study/evaluate.h"
 #include "study/trainer.h"
@@ -14,8 +16,9 @@ class RecipeRun {
   std::string checkpoint;   // file; gone when the recipe is done
   std::string fingerprint;  // of the study: a checkpoint of another one is refused
   train::Progress& progress;
-  bool measure = true;  // timing, bytes, rounding: the first seed only
-  bool shadow = false;  // rounding by module too
+  bool measure = true;                                  // timing, bytes, rounding: the first seed only
+  bool shadow = false;                                  // rounding by module too
+  std::function<void(const RecipeResult&)> saved = {};  // a checkpoint: what belongs to it is in the result
 
   RecipeRun(Subject& subject, const Recipe& recipe, const Plan& plan, std::string checkpoint, std::string fingerprint,
             train::Progress& progress, bool measure, bool shadow)
@@ -39,7 +42,10 @@ class RecipeRun {
   void sampled_step(RecipeResult& r, double* loss);
   void begin_measuring();
   void pause_measuring();
-  void finish_measuring(RecipeResult& r);
+  void put_measures(RecipeResult& r, std::vector<double> times);
+  void take_measures(const RecipeResult& r);
+  void evaluate_on_the_way(RecipeResult& r);
+  void keep(const RecipeResult& r);
   MemoryStats before_, peaks_;
   int64_t resident_before_ = -1, resident_peak_ = -1;
   double sampling_s_ = 0;

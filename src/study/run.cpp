@@ -303,6 +303,7 @@ class StudyWork {
       RecipeRun run{
           subject_,  recipe_, plan,     checkpoint(r.name, k), fingerprint() + fmt::format(", recipe {}, run {}", r.name, k),
           progress_, k == 0,  q_.shadow};
+      run.saved = [this](const RecipeResult& r) { group_.size() > 1 ? save_results(r) : write_report(); };
       if (!run.run(r)) return false;
       if (r.status == Status::stopped) {
         progress_.end(fmt::format("{}: stopped at step {}: {} in {} gave the first NaN or infinity", r.name, r.nan->step,
@@ -349,7 +350,7 @@ class StudyWork {
       if (!metrics.empty()) r.metric_vs_f32 = compare_metric(f32_losses_, losses, s().measure, subject_.window());
     }
     r.status = Status::done;
-    if (std::isfinite(r.flops_per_s)) s().model.flops_per_step = r.flops_per_s * r.step_ms / 1e3;
+    if (const double flops = flops_of_step(r); std::isfinite(flops)) s().model.flops_per_step = flops;
   }
 
   bool store_all() {

@@ -1,6 +1,7 @@
 #include "study/step_times.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/clock.h"
 #include "base/interrupt.h"
@@ -38,11 +39,13 @@ void set_step_time(RecipeResult& r, double step_s, int64_t items, double flops_p
   r.mfu = r.flops_per_s / r.flops_peak;
 }
 
+double flops_of_step(const RecipeResult& r) { return std::round(r.flops_per_s * r.step_ms / 1e3); }
+
 bool time_in_turns(Subject& subject, const std::vector<Recipe>& recipes, FunctionRef<Plan(const std::string& recipe)> plan_of,
                    StudyResult& study, train::Progress& progress) {
-  constexpr int64_t kTurns = 5, kMostSteps = 50;
+  constexpr int64_t kTurns = 5, kLeastTurns = 3, kMostSteps = 50;
   constexpr double kTurn_s = 0.05;  // or longer: of short trainings up to a fifth
-  const int64_t trained = study.options.steps, turns = std::min(trained / 40, kTurns);
+  const int64_t trained = study.options.steps, turns = trained < 40 ? 0 : std::clamp(trained / 40, kLeastTurns, kTurns);
   const bool pending = std::any_of(study.recipes.begin(), study.recipes.end(),
                                    [](const RecipeResult& r) { return r.status == Status::done && r.turns == 0; });
   if (turns == 0 || !pending) return true;
@@ -53,9 +56,11 @@ bool time_in_turns(Subject& subject, const std::vector<Recipe>& recipes, Functio
   for (int64_t turn = 0; turn < turns; ++turn) {
     for (size_t i = 0; i < recipes.size(); ++i) {
       const RecipeResult& r = study.recipes[i];
-      const int64_t short_ones = std::min(int64_t(kTurn_s * 1e3 / r.step_ms) + 1, trained / 25);
+      if (r.status != Status::done) continue;
+      const int64_t short_ones =
+          std::min(int64_t(kTurn_s * 1e3 / r.step_ms) + 1, std::max<int64_t>(trained / (5 * turns) - 1, 1));
       const int64_t steps = std::clamp<int64_t>(std::max(trained / 100 - 1, short_ones), 1, kMostSteps);
-      if (r.status == Status::done) times[i].push_back(time_steps(subject, recipes[i], plan_of(r.name), steps));
+      times[i].push_back(time_steps(subject, recipes[i], plan_of(r.name), steps));
     }
     if (interrupted()) break;
     progress.step(turn + 1);
@@ -66,11 +71,11 @@ bool time_in_turns(Subject& subject, const std::vector<Recipe>& recipes, Functio
     RecipeResult& r = study.recipes[i];
     if (r.status != Status::done) continue;
     const auto [least, most] = std::minmax_element(times[i].begin(), times[i].end());
-    const double spread = *most - *least, flops = r.flops_per_s * r.step_ms / 1e3;
+    const double spread = *most - *least, flops = flops_of_step(r);
     const int64_t items = subject.items();
     r.turns = int(turns);
     set_step_time(r, median(times[i]), items, flops);
-    r.step_spread = turns > 1 ? spread * 1e3 / r.step_ms : kUnknown;
+    r.step_spread = spread * 1e3 / r.step_ms;
   }
   progress.end();
   return true;

@@ -1,69 +1,17 @@
 // The study of a model, batches and a loss that are none of the library's.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 
 #include "base/interrupt.h"
 #include "dyadic/amp.h"
-#include "dyadic/nn_layers.h"
-#include "dyadic/study.h"
+#include "own_study.h"
 #include "study/recipe_apply.h"
 #include "study/report_json.h"
 #include "study/rounding.h"
 
 namespace dyadic::inline v1::study {
 namespace {
-
-namespace fs = std::filesystem;
-using data::Value;
-using nlohmann::json;
-
-struct StudyFolder {
-  std::string path;
-  StudyFolder() {
-    path = (fs::temp_directory_path() / "dyadic_study_XXXXXX").native();
-    if (!mkdtemp(path.data())) std::abort();
-  }
-  ~StudyFolder() { fs::remove_all(path); }
-  std::string operator/(const char* name) const { return path + "/" + name; }
-};
-
-struct Net : nn::Module {
-  nn::Linear in{16, 64}, middle{64, 64}, out{64, 4};
-  nn::BatchNorm1d norm{64};
-  explicit Net(nn::Options o = {})
-      : in(16, 64, true, o), middle(64, 64, true, o), out(64, 4, true, o), norm(64, {.dtype = o.dtype, .device = o.device}) {
-    add("in", in), add("norm", norm), add("middle", middle), add("out", out);
-  }
-  Tensor forward(const Tensor& x) override { return out(relu(middle(relu(norm(in(x)))))); }
-  const char* kind() const override { return "Net"; }
-};
-
-// Four classes of points, each about a corner of its own.
-std::shared_ptr<data::TensorDataset> points() {
-  Generator g(3);
-  const Tensor y = randint(0, 4, {400}, g, i64), corners = randn({4, 16}, g);
-  return std::make_shared<data::TensorDataset>(std::vector{index_select(corners, 0, y) + randn({400, 16}, g) * 0.5, y});
-}
-Tensor losses(nn::Module& model, const Value& batch) { return cross_entropy(model(batch[0]), batch[1], "none"); }
-std::shared_ptr<nn::Module> make() { return std::make_shared<Net>(); }
-
-StudyOptions small(const std::string& out) {
-  return {.metric = accuracy(),
-          .tolerance = 0.05,
-          .steps = 60,
-          .recipes = {recipe("bf16"), recipe("f16"), recipe("pure-bf16-sr")},
-          .formats = {"bf16", "q8_0", "nf4"},
-          .out = out,
-          .progress = false};
-}
-
-struct Loader {
-  data::DataLoader loader{points(), {.batch_size = 32, .shuffle = true}};
-};
 
 TEST(OwnStudy, TrainsStoresAndRecommends) {
   StudyFolder f;
@@ -98,18 +46,6 @@ TEST(OwnStudy, TrainsStoresAndRecommends) {
   EXPECT_EQ(text, found.json());
   EXPECT_EQ(report_json(parse_report(text)), text);
   EXPECT_TRUE(fs::exists(f / "a/model.safetensors"));
-}
-
-json without_times(const Study& s) {
-  json j = json::parse(s.json());
-  j.erase("seconds"), j.erase("machine"), j.erase("recommendation");
-  j["model"].erase("flops_per_step");
-  for (const char* list : {"recipes", "formats"})
-    for (json& r : j[list])
-      for (const char* key :
-           {"step_ms", "tokens_per_s", "flops_per_s", "mfu", "flops_peak", "resident_peak", "step_spread", "sampling"})
-        r.erase(key);
-  return j;
 }
 
 TEST(OwnStudy, TheSameSeedGivesTheSameReport) {
@@ -241,6 +177,14 @@ TEST(OwnStudy, FormatsOfATrainedModule) {
                             {.formats = {"bf16"}, .metric = "agreement", .larger_is_better = true});
   EXPECT_NEAR(one.result.format("bf16")->metric_vs_f32.delta, 1 - one.result.format("bf16")->metric, 1e-12);
   EXPECT_EQ(one.result.notes.size(), 1u);
+  EXPECT_TRUE(std::isnan(one.result.format("bf16")->metric_vs_f32.se));
+  const std::string why = one.result.recommendation.why, page = one.html(), tables = one.text();
+  EXPECT_EQ(why.find("95 %"), std::string::npos) << why;
+  if (one.result.recommendation.format == "bf16") {
+    EXPECT_NE(why.find("the error of that is not known"), std::string::npos) << why;
+  }
+  EXPECT_NE(page.find("error not known"), std::string::npos);
+  EXPECT_TRUE(tables.find("yes?") != tables.npos || tables.find("no?") != tables.npos) << tables;
 }
 
 TEST(OwnStudy, PredictionsAllocateNothing) {
@@ -333,7 +277,8 @@ TEST(OwnStudy, AShadowTellsWhichModulesRound) {
   for (const RecipeResult& r : s.recipes) {
     EXPECT_EQ(r.sampled_steps.size(), 16u);
     EXPECT_EQ(std::pair(r.sampled_steps.front(), r.sampled_steps.back()), std::pair(int64_t{0}, int64_t{59}));
-    EXPECT_EQ(r.turns, 1);  // of 60 steps
+    EXPECT_EQ(r.turns, 3);  // of 60 steps
+    EXPECT_GT(r.step_spread, 0);
     EXPECT_GT(r.step_ms, 0);
     EXPECT_GT(r.sampling, 0);
   }
@@ -374,6 +319,9 @@ TEST(OwnStudy, ALossThatIsNotFiniteNamesItsOrigin) {
   EXPECT_EQ(r->status, Status::stopped);
   ASSERT_TRUE(r->nan.has_value());
   EXPECT_EQ(r->nan->op, "matmul");
+  // Of its first step alone: no figure of training.
+  EXPECT_FALSE(r->bytes.peak.measured || r->resident_peak);
+  EXPECT_TRUE(std::isnan(r->step_ms));
   EXPECT_EQ(found.result.recipe("bf16")->status, Status::done);
 }
 
