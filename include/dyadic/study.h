@@ -26,7 +26,7 @@ namespace dyadic::inline v1::study {
 
 // A way to train one model.
 struct Recipe {
-  std::string name = {}, doc = {};   // unnamed: called by what differs from f32
+  std::string name = {}, doc = {};   // unnamed: called by what differs from f32; of two that differ no name is the same
   DType parameters = f32;            // what weights are stored in: a float of at least 16 bits
   DType compute = {};                // autocast's low precision; none: compute in the parameters' dtype
   bool scaler = false;               // dynamic loss scaling

@@ -91,6 +91,11 @@ study::Batches read_batches(nb::handle o) {
     for (nb::handle batch : o) all.push_back(foreign_value(nb::borrow(batch)));
     return all;
   }
+  if (PyIter_Check(o.ptr()) && nb::iter(o).is(o))
+    fail<TypeError>(
+        "study: batches: a {} ends once it is gone through, and every run begins at the first batch; pass a list, a "
+        "DataLoader or a function of the step",
+        Py_TYPE(o.ptr())->tp_name);
   if (nb::hasattr(o, "__iter__")) return study::Batches(std::make_shared<Iterable>(o));
   DY_CHECK_AS(TypeError, PyCallable_Check(o.ptr()),
               "study: batches are a DataLoader, a list, another iterable or a function of the step, not a {}",
@@ -122,8 +127,25 @@ study::MakeModel read_make(nb::handle o) {
   };
 }
 
+template <class T> constexpr const char* kWanted = "a list of names";
+template <> constexpr const char* kWanted<bool> = "True or False";
+template <> constexpr const char* kWanted<int> = "an integer";
+template <> constexpr const char* kWanted<int64_t> = "an integer";
+template <> constexpr const char* kWanted<uint64_t> = "an integer of at least 0";
+template <> constexpr const char* kWanted<double> = "a number";
+template <> constexpr const char* kWanted<std::string> = "a name";
+template <> constexpr const char* kWanted<std::vector<Recipe>> = "a list of recipes";
+
+template <class T> T wanted(nb::handle value, const char* name) {
+  T out{};
+  DY_CHECK_AS(TypeError, nb::try_cast(value, out), "study: {} is {}, not {}", name, nb::repr(value).c_str(), kWanted<T>);
+  return out;
+}
 template <class T> void take(nb::dict given, const char* name, T& out) {
-  if (given.contains(name) && !given[name].is_none()) out = nb::cast<T>(given[name]);
+  if (given.contains(name) && !given[name].is_none()) out = wanted<T>(given[name], name);
+}
+template <class T> void take(nb::dict given, const char* name, std::optional<T>& out) {
+  if (given.contains(name) && !given[name].is_none()) out = wanted<T>(given[name], name);
 }
 
 study::Minimize minimized(nb::dict given) {
@@ -147,13 +169,13 @@ study::StudyOptions read_study_options(nb::dict given) {
   take_common(given, o);
   o.evaluation = read_batches(given.get("evaluation", nb::none()));
   if (nb::object metric = given.get("metric", nb::none()); !metric.is_none()) {
-    o.metric.name = nb::cast<std::string>(metric.attr("name"));
+    o.metric.name = wanted<std::string>(metric.attr("name"), "the metric's name");
     o.metric.function = read_loss(metric.attr("function"));
     o.metric.larger_is_better = nb::cast<bool>(metric.attr("larger_is_better"));
     o.metric.root = nb::cast<bool>(metric.attr("root"));
   }
-  if (!given["steps"].is_none()) o.steps = nb::cast<int64_t>(given["steps"]);
-  if (!given["time"].is_none()) o.time_s = nb::cast<double>(given["time"]);
+  take(given, "steps", o.steps);
+  take(given, "time", o.time_s);
   take(given, "optimizer", o.optimizer);
   o.optimizer_options = read_options(o.optimizer, nb::cast<nb::dict>(given["optimizer_options"]));
   take(given, "schedule", o.schedule);

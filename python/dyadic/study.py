@@ -185,8 +185,38 @@ def _maker(make_model: Callable[[], Module]) -> Callable[[str], Module]:
     return make
 
 
-def _recipes(chosen: Iterable[str | Recipe] | None) -> list:
-    return _study.recipes() if chosen is None else [recipe(r) if isinstance(r, str) else r for r in chosen]
+def _recipes(chosen: str | Recipe | Iterable[str | Recipe] | None) -> list:
+    if chosen is None:
+        return _study.recipes()
+    found = [recipe(r) if isinstance(r, str) else r for r in _several(chosen, (str, _study.Recipe))]
+    for r in found:
+        if not isinstance(r, _study.Recipe):
+            raise TypeError(f"study: recipes: {r!r} is neither a Recipe nor the name of one")
+    return found
+
+
+def _several(chosen: Any, one: type | tuple[type, ...]) -> list:
+    """What was chosen, if there is only one of it without a list around it."""
+    return [chosen] if isinstance(chosen, one) else list(chosen)
+
+
+def _metric(metric: Any) -> Metric | None:
+    if metric is None:
+        return None
+    if not isinstance(metric, Metric):
+        way = "pass study.accuracy, study.rmse" if not callable(metric) else "pass study.Metric(its name, the function)"
+        raise TypeError(f"study: metric is {metric!r}, not a Metric; {way}")
+    if not callable(metric.function):
+        raise TypeError(f"study: the metric {metric.name} has {metric.function!r} where a function belongs")
+    return metric._replace(
+        function=_on_meta(metric.function), larger_is_better=bool(metric.larger_is_better), root=bool(metric.root)
+    )
+
+
+def _called(function: Any, what: str) -> Any:
+    if not callable(function):
+        raise TypeError(f"study: {what} is {function!r}, not a function")
+    return function
 
 
 def _check_minimize(minimize: str) -> None:
@@ -201,8 +231,12 @@ def _finished(found: Study) -> Study:
     return found
 
 
-def _formats(chosen: Iterable[Any] | None) -> list[str]:
-    return [f if isinstance(f, str) else f.name for f in chosen or ()]
+def _formats(chosen: Any) -> list[str]:
+    found = [] if chosen is None else _several(chosen, (str, _dyadic.dtype))
+    for f in found:
+        if not isinstance(f, (str, _dyadic.dtype)):
+            raise TypeError(f"study: formats: {f!r} is neither a dtype nor the name of one")
+    return [f if isinstance(f, str) else f.name for f in found]
 
 
 def _name(thing: Any) -> Any:
@@ -227,7 +261,7 @@ def study(
     clip: float = 1.0,
     seeds: int = 1,
     seed: int = 0,
-    recipes: Sequence[str | Recipe] | None = None,
+    recipes: str | Recipe | Sequence[str | Recipe] | None = None,
     formats: Sequence[Any] | None = None,
     per_layer: bool = False,
     shadow: bool = False,
@@ -240,7 +274,8 @@ def study(
 
     make_model         makes the module; called once for each run, when the default generator has been seeded: the same weights for
                        every recipe
-    batches            a DataLoader, a list of batches, another iterable (gone through again and again) or a function of the step
+    batches            a DataLoader, a list of batches, another iterable (gone through again and again, so no generator) or a function of the
+                       step
     loss               loss(model, batch): a tensor with a number for each sample [N], or each token of each sample [N, ...], to be
                        made small. Training takes their mean.
     evaluation         batches that training does not see. None: a tenth is held back, the last samples of a loader's dataset or the
@@ -265,7 +300,7 @@ def study(
     _check_minimize(minimize)
     options = {
         "evaluation": evaluation,
-        "metric": metric and metric._replace(function=_on_meta(metric.function)),
+        "metric": _metric(metric),
         "tolerance": tolerance,
         "minimize": minimize,
         "steps": steps,
@@ -282,11 +317,12 @@ def study(
         "per_layer": per_layer,
         "shadow": shadow,
         "name": name,
-        "out": out and os.fspath(out),
+        "out": None if out is None else os.fspath(out),
         "resume": resume,
         "progress": progress,
     }
-    return _finished(Study(_study.run(_maker(make_model), batches, _on_meta(loss), options)))
+    make = _maker(_called(make_model, "make_model"))
+    return _finished(Study(_study.run(make, batches, _on_meta(_called(loss, "the loss")), options)))
 
 
 def formats(
@@ -328,7 +364,7 @@ def language_model(
     *,
     data: Sequence[str | os.PathLike] | str | os.PathLike = (),
     formats: Sequence[Any] | None = None,
-    methods: Sequence[str] = (),
+    methods: str | Sequence[str] = (),
     window: int = 256,
     samples: int = 64,
     calibration: int = 64,
@@ -361,7 +397,7 @@ def language_model(
     options = {
         "data": [os.fspath(p) for p in texts],
         "formats": _formats(formats),
-        "methods": list(methods),
+        "methods": _several(methods, str),
         "window": window,
         "samples": samples,
         "calibration": calibration,
@@ -385,7 +421,7 @@ def predict(
     batch: Any,
     loss: Callable[[Module, Any], Tensor] | None = None,
     *,
-    recipes: Sequence[str | Recipe] | None = None,
+    recipes: str | Recipe | Sequence[str | Recipe] | None = None,
     optimizer: str | type = "AdamW",
     optimizer_options: Mapping[str, Any] | None = None,
 ) -> Predictions:

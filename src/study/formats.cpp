@@ -1,5 +1,6 @@
 // A trained module in every weight format, judged by its owner's evaluation.
 #include <cmath>
+#include <filesystem>
 
 #include "base/check.h"
 #include "base/clock.h"
@@ -10,6 +11,7 @@
 #include "dyadic/version.h"
 #include "study/evaluate.h"
 #include "study/recommend.h"
+#include "study/request.h"
 #include "study/save_report.h"
 #include "study/statistics.h"
 #include "study/stored.h"
@@ -60,6 +62,15 @@ FormatResult judge(nn::Module& model, const std::string& format, const Evaluate&
 }  // namespace
 
 Study formats(nn::Module& model, const Evaluate& evaluate, const FormatsOptions& o) {
+  DY_CHECK_AS(ValueError, evaluate, "formats: there is no evaluate; pass a function of the model");
+  check_tolerance("formats", "tolerance", o.tolerance);
+  for (auto& [name, t] : model.named_parameters())
+    DY_CHECK_AS(ValueError, t.dtype() == f32 || !(t.dtype().is_floating_point() || t.dtype().is_scaled()),
+                "formats: {} is {}, and formats are compared with f32; pass the model in f32", name, t.dtype().name());
+  DY_CHECK_AS(ValueError, !stored_in(model, bf16).empty(),
+              "formats: {} has no weights to store: no parameter has two dimensions", model.kind());
+  DY_CHECK_AS(ValueError, o.out.empty() || !std::filesystem::exists(o.out + "/report.json"),
+              "formats: {} already holds a report; pass another out", o.out);
   DY_CHECK_AS(ValueError, !o.larger_is_better || !o.metric.empty(),
               "formats: larger is better of a metric; give it a name: metric = \"accuracy\"");
   if (!o.out.empty()) check_writable(o.out, "out");

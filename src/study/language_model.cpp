@@ -17,6 +17,7 @@
 #include "study/layers.h"
 #include "study/recommend.h"
 #include "study/report_json.h"
+#include "study/request.h"
 #include "study/run.h"
 #include "study/save_report.h"
 #include "study/statistics.h"
@@ -180,6 +181,7 @@ Study language_model(const std::string& path, const LanguageModelOptions& option
   DY_CHECK_AS(ValueError, o.window >= 2 && o.samples >= 1 && o.calibration >= 1,
               "study: window is {}, samples {}, calibration {}: a window has two tokens, and there is one at least", o.window,
               o.samples, o.calibration);
+  check_tolerance("study", o.command.empty() ? "tolerance" : "--tolerance", o.tolerance);
   return Work(path, o).run();
 }
 

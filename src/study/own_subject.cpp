@@ -31,6 +31,30 @@ void to_meta(nn::Module& model) {
       }
 }
 
+// Recipes begin from f32. The dtype that the model was made in; none where that was f32 already.
+DType bring_to_f32(nn::Module& model) {
+  NoGrad guard;
+  DType made;
+  for (auto& [path, module] : model.named_modules())
+    for (auto* slots : {&module->own_parameters(), &module->own_buffers()})
+      for (auto& [name, slot] : *slots) {
+        if (!slot->defined() || !slot->dtype().is_floating_point() || slot->dtype().is_scaled() || slot->dtype() == f32)
+          continue;
+        const bool parameter = slots == &module->own_parameters();
+        if (!parameter && slot->dtype() == f64) continue;
+        DY_CHECK_AS(ValueError, slot->dtype() != f64,
+                    "study: {}{}{} is f64, and a study compares with f32; make the model in f32", path, path.empty() ? "" : ".",
+                    name);
+        if (parameter) made = slot->dtype();
+        CategoryScope scope(slot->impl()->storage->category);
+        const bool trained = slot->requires_grad();
+        slot->requires_grad_(false);
+        become_view(*slot, slot->detach().to(f32));
+        if (trained) slot->requires_grad_();
+      }
+  return made;
+}
+
 // A batch without memory; `rows`, where it is not 0, stands in the place of the first size that its first tensor has.
 data::Value on_meta(const data::Value& batch, int64_t rows) {
   int64_t first = -1;
@@ -69,14 +93,28 @@ OwnSubject::OwnSubject(MakeModel make, const Batches& batches, Loss loss, const 
   example_ = training_->stream()->next(0);
   model->eval();
   const Tensor l = losses(*model, example_, nullptr);
+  const int64_t rows = distributed::sample_count(example_);
+  DY_CHECK_AS(ValueError, l.numel() > 1 || rows <= 1,
+              "study: the loss gave one number for a batch of {}; leave its mean to the study (reduction=\"none\")", rows);
   items_ = l.numel();
   window_ = l.numel() / l.size(0);
+  if (!options.metric.function) return;
+  evaluation_->each([&](const data::Value& batch) {
+    const int64_t items = losses(*model, batch, nullptr).numel(), found = metric(*model, batch).numel();
+    DY_CHECK_AS(ValueError, found == items || found * window_ == items,
+                "study: the metric {} gave {} numbers for {} samples; let it give one for each", options.metric.name, found,
+                items / window_);
+    return false;
+  });
 }
 
 std::shared_ptr<nn::Module> OwnSubject::make(const Recipe& recipe, Device device) {
   std::shared_ptr<nn::Module> model = make_({f32, device});
   DY_CHECK_AS(TypeError, model, "study: make_model gave no module");
   if (device.is_meta()) to_meta(*model);
+  if (in_f32_)
+    if (const DType made = bring_to_f32(*model); made)
+      note_ = fmt::format("The model was made in {}: recipes begin from its values in f32.", made.name());
   store_parameters(*model, recipe);
   return model;
 }
@@ -139,6 +177,7 @@ void OwnSubject::describe(StudyResult& s) const {
   s.model.batch = items_ / window_;
   const Metric& m = options_.metric;
   s.measure = {window_ > 1 ? "token" : "sample", "", m.name, m.larger_is_better, m.root};
+  if (!note_.empty() && std::find(s.notes.begin(), s.notes.end(), note_) == s.notes.end()) s.notes.push_back(note_);
   s.training = options_.optimizer;
   for (auto& [name, value] : options_.optimizer_options)
     s.training +=

@@ -11,9 +11,9 @@ class OwnSubject : public Subject {
  public:
   // Makes the model once and takes one batch, to find out what the loss gives; ValueError where it is no number per sample.
   OwnSubject(MakeModel make, const Batches& batches, Loss loss, const StudyOptions& options);
-  // For dry runs alone, on batches like this one.
-  OwnSubject(MakeModel make, data::Value example, Loss loss, const StudyOptions& options)
-      : make_(std::move(make)), loss_(std::move(loss)), options_(options), example_(std::move(example)) {}
+  // For dry runs alone, on batches like this one. in_f32: of what a study would train.
+  OwnSubject(MakeModel make, data::Value example, Loss loss, const StudyOptions& options, bool in_f32 = false)
+      : make_(std::move(make)), loss_(std::move(loss)), options_(options), in_f32_(in_f32), example_(std::move(example)) {}
 
   std::shared_ptr<nn::Module> make(const Recipe& recipe, Device device) override;
   std::unique_ptr<optim::Optimizer> optimizer(const nn::Module& model, const Recipe& recipe, const Plan& plan) override;
@@ -36,9 +36,10 @@ class OwnSubject : public Subject {
   MakeModel make_;
   Loss loss_;
   const StudyOptions& options_;
+  const bool in_f32_ = true;  // a recipe's dtypes are those it says, whatever the model was made in
   std::shared_ptr<Source> training_, evaluation_;
   data::Value example_;
-  std::string kind_;
+  std::string kind_, note_;
   int64_t parameters_ = 0, items_ = 1, window_ = 1;
 };
 

@@ -24,7 +24,9 @@ class FunctionSource : public Source {
   };
 
  public:
-  explicit FunctionSource(data::Callback<Value(int64_t)> batch) : batch_(std::move(batch)) {}
+  explicit FunctionSource(data::Callback<Value(int64_t)> batch) : batch_(std::move(batch)) {
+    DY_CHECK_AS(ValueError, batch_, "study: batches: there is no function");
+  }
   std::unique_ptr<Stream> stream() override { return std::make_unique<Steps>(*this); }
   void each(FunctionRef<bool(const Value&)>) override {
     fail<ValueError>("study: evaluation: a function of the step has no end; pass a list of batches or a loader");

@@ -6,10 +6,10 @@
 #include "dyadic/ops.h"
 #include "study/numbers.h"
 #include "study/own_subject.h"
-#include "study/recipe_apply.h"
 #include "study/report_html.h"
 #include "study/report_json.h"
 #include "study/report_text.h"
+#include "study/request.h"
 #include "study/run.h"
 #include "study/text_table.h"
 #include "study/trainer.h"
@@ -48,6 +48,11 @@ Metric rmse() {
 }
 
 Study study(const MakeModel& make_model, const Batches& batches, const Loss& loss, const StudyOptions& o) {
+  DY_CHECK_AS(ValueError, loss, "study: there is no loss; pass a function of the model and a batch");
+  DY_CHECK_AS(ValueError, o.metric.name.empty() == !o.metric.function, "study: the metric has a {} and no {}",
+              o.metric.function ? "function" : "name, " + o.metric.name + ",", o.metric.function ? "name" : "function");
+  DY_CHECK_AS(ValueError, !o.schedule.empty() || o.schedule_options.begin() == o.schedule_options.end(),
+              "study: schedule_options are of a schedule; name that too");
   OwnSubject subject(make_model, batches, loss, o);
   StudyRequest q;
   q.recipes = o.recipes;
@@ -75,13 +80,12 @@ std::vector<Prediction> predict(const MakeModel& make_model, const data::Value& 
   const Loss of_outputs = [](nn::Module& model, const data::Value& b) {
     return mean(model(b.kind() == data::Value::Kind::tensor ? b : b[0]).to(f32), {});
   };
-  OwnSubject subject(make_model, batch, o.loss ? o.loss : of_outputs, as_study);
+  OwnSubject subject(make_model, batch, o.loss ? o.loss : of_outputs, as_study, true);
   const int64_t memory = account::machine_info().memory;
   std::vector<Prediction> all;
-  for (const Recipe& r : o.recipes) {
-    check_recipe(r);
+  for (const Recipe& r : named_recipes(o.recipes)) {
     const DryRun run = predict(subject, r, Plan());
-    all.push_back({recipe_name(r), run.bytes, run.flops, memory <= 0 || *run.bytes.peak.predicted < memory});
+    all.push_back({r.name, run.bytes, run.flops, memory <= 0 || *run.bytes.peak.predicted < memory});
   }
   return all;
 }

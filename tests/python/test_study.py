@@ -169,6 +169,92 @@ def test_what_is_refused(tmp_path):
             study.Recipe(**wrong)
 
 
+def test_iterators_that_end_are_refused(tmp_path):
+    batches = list(DataLoader(points(), batch_size=20))
+    text = "ends once it is gone through, and every run begins at the first batch; pass a list, a DataLoader or a function of the step"
+    for once in (iter(batches), (b for b in batches), map(tuple, batches)):
+        with pytest.raises(TypeError, match=f"batches: a {type(once).__name__} {text}"):
+            study.study(Net, once, losses, evaluation=batches, **small(tmp_path / "a"))
+        with pytest.raises(TypeError, match=text):
+            study.study(Net, batches, losses, evaluation=once, **small(tmp_path / "a"))
+    assert not (tmp_path / "a").exists()
+
+
+def test_values_of_the_wrong_kind_are_named(tmp_path):
+    loader = DataLoader(points(), batch_size=20)
+    for wrong, text in [
+        ({"steps": 2.5}, "study: steps is 2.5, not an integer"),
+        ({"seed": -1}, "study: seed is -1, not an integer of at least 0"),
+        ({"seeds": "2"}, "study: seeds is '2', not an integer"),
+        ({"name": 5}, "study: name is 5, not a name"),
+        ({"optimizer": 5}, "study: optimizer is 5, not a name"),
+        ({"time": "1m", "steps": None}, "study: time is '1m', not a number"),
+        ({"recipes": [5]}, "study: recipes: 5 is neither a Recipe nor the name of one"),
+        ({"formats": [5]}, "study: formats: 5 is neither a dtype nor the name of one"),
+        ({"metric": "accuracy"}, "study: metric is 'accuracy', not a Metric; pass study.accuracy"),
+        ({"metric": losses}, r"study: metric is <function losses .*>, not a Metric; pass study.Metric\("),
+        ({"metric": study.Metric("right", 3)}, "study: the metric right has 3 where a function belongs"),
+    ]:
+        with pytest.raises(TypeError, match=text):
+            study.study(Net, loader, losses, **small(tmp_path / "a", **wrong))
+    for wrong, text in [
+        ({"time": 0, "steps": None}, "study: time is 0; seconds, above 0"),
+        ({"clip": float("nan")}, "study: clip is nan"),
+        ({"tolerance": -0.1}, "study: tolerance is -0.1"),
+        ({"schedule_options": {"gamma": 0.5}}, "study: schedule_options are of a schedule"),
+        ({"recipes": [study.Recipe(name="a"), study.Recipe(name="a", compute="bf16")]}, "two recipes are called a and differ"),
+        ({"recipes": [study.Recipe(name="f32", compute="bf16")]}, "two recipes are called f32, which is the reference"),
+        ({"metric": study.Metric("one", lambda m, b: m(b[0]).mean().reshape(1))}, "the metric one gave 1 numbers for 20 samples"),
+    ]:
+        with pytest.raises(ValueError, match=text):
+            study.study(Net, loader, losses, **small(tmp_path / "a", **wrong))
+    with pytest.raises(TypeError, match="the loss is None, not a function"):
+        study.study(Net, loader, None, **small(tmp_path / "a"))
+    with pytest.raises(TypeError, match="make_model is 3, not a function"):
+        study.study(3, loader, losses, **small(tmp_path / "a"))
+    assert not (tmp_path / "a").exists()
+
+
+def test_one_name_needs_no_list_and_recipes_keep_apart(tmp_path):
+    found = study.study(Net, DataLoader(points(), batch_size=20), losses, **small(tmp_path / "a", recipes="bf16", formats="nf4", steps=3))
+    assert [r["name"] for r in found.recipes] == ["f32", "bf16"]
+    assert [f["name"] for f in found.formats] == ["f32", "nf4(block=64,double)"]
+    both = study.study(Net, DataLoader(points(), batch_size=20), losses,
+                       **small(tmp_path / "b", recipes=["f16", study.Recipe(compute="f16")], formats=dy.bfloat16, steps=3))
+    assert [r["name"] for r in both.recipes] == ["f32", "f16", "f16-2"]
+    assert [r["recipe"] for r in study.predict(Net, next(iter(DataLoader(points(), batch_size=20))), losses, recipes="bf16")] == ["bf16"]
+
+
+def test_a_model_in_bf16_is_trained_from_f32(tmp_path):
+    low = study.study(lambda: Net().bfloat16(), DataLoader(points(), batch_size=20), losses, **small(tmp_path / "a"))
+    plain = study.study(Net, DataLoader(points(), batch_size=20), losses, **small(tmp_path / "b"))
+    for a, b in zip(low.recipes, plain.recipes):
+        for category in ("gradients", "optimizer"):
+            assert a["bytes"][category] == b["bytes"][category]
+    assert low.to_dict()["model"]["notes"] == ["The model was made in bf16: recipes begin from its values in f32."]
+    with pytest.raises(ValueError, match="up.weight is f64, and a study compares with f32; make the model in f32"):
+        study.study(lambda: Net().double(), DataLoader(points(), batch_size=20), losses, **small(tmp_path / "c"))
+    with pytest.raises(ValueError, match="formats: up.weight is bf16, and formats are compared with f32; pass the model in f32"):
+        study.formats(Net().bfloat16(), lambda model: 1.0)
+    stored = Net()
+    dy.quant.quantize(stored, "nf4")
+    with pytest.raises(ValueError, match="weight is nf4"):
+        study.formats(stored, lambda model: 1.0)
+
+
+def test_thirty_samples_without_a_flip_do_not_show_one_percent():
+    net = nn.Linear(8, 3)
+    x = dy.randn(30, 8)
+    wanted = net(x).argmax(1)
+    found = study.formats(net, lambda m: (m(x).argmax(1) == wanted).float() * 0 + 1, metric="agreement", larger_is_better=True)
+    for f in found.formats[1:]:
+        assert f["metric_lost"] == 0 and f["metric_lost_upper95"] == pytest.approx(0.0950, abs=1e-4), f["name"]
+    assert found.recommendation["format"] == "f32" and "too coarsely" in found.recommendation["why"]
+    assert "loses nothing" not in found.recommendation["why"]
+    number = study.formats(net, lambda m: 1.0, metric="agreement", larger_is_better=True)
+    assert "the error of that is not known" in number.recommendation["why"] and "95 %" not in number.recommendation["why"]
+
+
 def test_a_later_warning_of_lost_updates_is_not_lost(tmp_path):
     code = """
         import sys
