@@ -243,6 +243,13 @@ def _name(thing: Any) -> Any:
     return getattr(thing, "__name__", thing)
 
 
+def _optimizer(optimizer: Any) -> str:
+    name = _name(optimizer)
+    if not isinstance(name, str):
+        raise TypeError(f"study: optimizer is {optimizer!r}, not an optimizer's class or its name")
+    return name
+
+
 def study(
     make_model: Callable[[], Module],
     batches: Any,
@@ -305,7 +312,7 @@ def study(
         "minimize": minimize,
         "steps": steps,
         "time": time,
-        "optimizer": _name(optimizer),
+        "optimizer": _optimizer(optimizer),
         "optimizer_options": dict(optimizer_options or {}),
         "schedule": _name(schedule),
         "schedule_options": dict(schedule_options or {}),
@@ -344,6 +351,10 @@ def formats(
     larger_is_better   of a metric
     tolerance          what may be lost, as a share of f32's
     name, out          of the model; a folder for report.html and report.json (None: none is written)"""
+
+    _called(evaluate, "evaluate")
+    if not isinstance(metric, (str, type(None))):
+        raise TypeError(f"study: metric is {metric!r}; here it is the name of what evaluate gives")
 
     def values(model: Module) -> Tensor:
         found = evaluate(model)
@@ -431,5 +442,5 @@ def predict(
     loss   as in study(); None: the mean of what the model makes of the batch, or of its first part"""
 
     return Predictions(
-        *_study.predict(_maker(make_model), batch, _on_meta(loss or _mean_output), _recipes(recipes), _name(optimizer), dict(optimizer_options or {}))
+        *_study.predict(_maker(make_model), batch, _on_meta(loss or _mean_output), _recipes(recipes), _optimizer(optimizer), dict(optimizer_options or {}))
     )

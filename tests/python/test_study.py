@@ -187,7 +187,7 @@ def test_values_of_the_wrong_kind_are_named(tmp_path):
         ({"seed": -1}, "study: seed is -1, not an integer of at least 0"),
         ({"seeds": "2"}, "study: seeds is '2', not an integer"),
         ({"name": 5}, "study: name is 5, not a name"),
-        ({"optimizer": 5}, "study: optimizer is 5, not a name"),
+        ({"optimizer": 5}, "study: optimizer is 5, not an optimizer's class or its name"),
         ({"time": "1m", "steps": None}, "study: time is '1m', not a number"),
         ({"recipes": [5]}, "study: recipes: 5 is neither a Recipe nor the name of one"),
         ({"formats": [5]}, "study: formats: 5 is neither a dtype nor the name of one"),
@@ -208,6 +208,12 @@ def test_values_of_the_wrong_kind_are_named(tmp_path):
     ]:
         with pytest.raises(ValueError, match=text):
             study.study(Net, loader, losses, **small(tmp_path / "a", **wrong))
+    with pytest.raises(TypeError, match="study: optimizer is 5, not"):
+        study.predict(Net, next(iter(loader)), losses, optimizer=5)
+    with pytest.raises(TypeError, match="study: evaluate is None, not a function"):
+        study.formats(Net(), None)
+    with pytest.raises(TypeError, match="study: metric is 5; here it is the name of what evaluate gives"):
+        study.formats(Net(), lambda model: 1.0, metric=5)
     with pytest.raises(TypeError, match="the loss is None, not a function"):
         study.study(Net, loader, None, **small(tmp_path / "a"))
     with pytest.raises(TypeError, match="make_model is 3, not a function"):
