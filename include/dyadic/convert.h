@@ -30,8 +30,10 @@ Statistics statistics(const Tensor& t);  // of complex numbers: of their parts
 struct ConvertOptions {
   // Of all floating-point and scaled tensors; a scaled format only of those of two dimensions and more. Undefined: as they are.
   DType format = {};
-  // A name with * and ?, and the dtype's text or "keep"; the first that fits counts, before `format`.
+  // A name with * and ?, and the dtype's text or "keep"; the first that fits counts, before `format`. ValueError for one that
+  // fits no tensor of what is written.
   std::vector<std::pair<std::string, std::string>> map = {};
+  std::vector<std::pair<std::string, std::string>> otherwise = {};  // the same after those, whether or not they fit any
   SaveOptions save = {};
   void (*progress)(void* context, size_t done, size_t total) = nullptr;  // before each tensor
   void* context = nullptr;

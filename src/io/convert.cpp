@@ -1,6 +1,7 @@
 // io::convert: a source whose tensors are converted as they are asked for, written like any other, and read again.
 #include "dyadic/convert.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -92,8 +93,9 @@ class ConvertedFile final : public TensorFile {
 
  private:
   DType target(const TensorInfo& t) const {
-    for (const auto& [pattern, format] : o_.map)
-      if (matches(pattern, t.name)) return format == "keep" ? DType() : DType::parse(format);
+    for (const auto* rules : {&o_.map, &o_.otherwise})
+      for (const auto& [pattern, format] : *rules)
+        if (matches(pattern, t.name)) return format == "keep" ? DType() : DType::parse(format);
     if (!o_.format || !t.dtype) return {};
     const bool number = t.dtype.is_scaled() || t.dtype.format()->def->kind == Kind::floating;
     return number && (!o_.format.is_scaled() || t.shape.size() >= 2) ? o_.format : DType();
@@ -114,8 +116,13 @@ void add_metadata(Metadata& to, const TensorFile& source) {
 }  // namespace
 
 std::vector<Converted> convert(const TensorFile& source, const std::string& path, const ConvertOptions& options) {
-  for (const auto& [pattern, format] : options.map)
+  for (const auto& [pattern, format] : options.map) {
     if (format != "keep") DType::parse(format);
+    const auto fits = [&](const TensorInfo& t) { return matches(pattern, t.name); };
+    DY_CHECK_AS(ValueError, std::ranges::any_of(source.tensors(), fits),
+                "convert: no tensor of what is written is called {}; names are such as {}", quote_name(pattern),
+                source.tensors().empty() ? "none" : quote_name(source.tensors()[0].name));
+  }
   const ConvertedFile converted(source, options);
   SaveOptions save_options = options.save;
   add_metadata(save_options.metadata, source);

@@ -43,7 +43,7 @@ io::ConvertOptions kept(io::ConvertOptions o) {
   for (const char* name :
        {"*_norm.weight", "*.bias", "*.scale", "*ffn_gate_inp*", "*attn_sinks.weight", "*ssm_a", "*ssm_conv1d.weight",
         "*layer_output_scale.weight", "rope_*", "position_embd.weight", "token_types.weight"})
-    o.map.emplace_back(name, "keep");
+    o.otherwise.emplace_back(name, "keep");
   return o;
 }
 
@@ -59,7 +59,7 @@ Converted to_gguf(const std::string& folder, const std::string& config_path, con
   if (!o.format)
     for (auto& [name, dtype] : without_ggml_type(*weights, config))
       if (const auto t = std::ranges::find(named->tensors(), name, &io::TensorInfo::name); t != named->tensors().end())
-        o.map.emplace_back(name, io::nearest_ggml_dtype(dtype, t->shape.back()).name());
+        o.otherwise.emplace_back(name, io::nearest_ggml_dtype(dtype, t->shape.back()).name());
   return io::convert(*named, out, o);
 }
 
@@ -73,7 +73,7 @@ void add_own_dtypes(io::ConvertOptions& o, const io::TensorFile& weights, const 
     const io::TensorInfo& t = weights.tensors()[i];
     if (t.dtype != f32) continue;
     const Tensor values = weights.get(i);
-    if (io::compare(values, values.to(dtype)).exact) o.map.emplace_back(t.name, dtype.name());
+    if (io::compare(values, values.to(dtype)).exact) o.otherwise.emplace_back(t.name, dtype.name());
   }
 }
 

@@ -215,7 +215,8 @@ Tokenizer Tokenizer::from_vocabulary(StoredVocabulary v) {
   else
     text::build_ugm(*s, v);
   text::add_specials(*s, v);
-  if (!v.chat_template.empty()) s->chat_template = std::make_shared<const text::jinja::Template>(v.chat_template);
+  if (!v.chat_template.empty())
+    s->chat_template = std::make_shared<const text::jinja::Template>(text::jinja::Template::untried(v.chat_template));
   return Tokenizer(std::move(s));
 }
 

@@ -18,11 +18,14 @@ struct Limits {
 };
 
 class Template {
-  std::shared_ptr<const Body> body_;
-  std::string source_;
+  std::shared_ptr<const Body> body_;  // null: of `error_`
+  std::string source_, error_;
+  Template() = default;
 
  public:
   explicit Template(std::string_view source);  // ValueError "chat template, line 3: ..."
+  // Of a model that may be used without: what is wrong with it is said when it is to write something.
+  static Template untried(std::string_view source);
   const std::string& source() const { return source_; }
   // What the template writes, given these names. `now`: seconds since 1970 for strftime_now, in UTC; -1: the clock, local time.
   std::string render(const std::vector<std::pair<std::string, Value>>& names, int64_t now = -1,

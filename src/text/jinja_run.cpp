@@ -296,7 +296,13 @@ Args Interpreter::arguments(const Expr& e) {
 }
 
 Template::Template(std::string_view source) : body_(parse(source)), source_(source) {}
+Template Template::untried(std::string_view source) try { return Template(source); } catch (const ValueError& e) {
+  Template t;
+  t.source_ = source, t.error_ = e.what();
+  return t;
+}
 std::string Template::render(const std::vector<std::pair<std::string, Value>>& names, int64_t now, const Limits& limits) const {
+  DY_CHECK_AS(ValueError, body_, "{}", error_);
   return Interpreter(names, now, limits).render(*body_);
 }
 

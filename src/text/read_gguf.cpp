@@ -82,7 +82,8 @@ Tokenizer read_gguf(const io::GgufFile& file) {
   const Keys keys(file);
   if (const std::string json = keys.text("tokenizer.huggingface.json"); !json.empty())
     return Tokenizer::from_json(json, config_of(file, keys), keys.text("tokenizer.chat_template"));
-  DY_CHECK_AS(ValueError, file.has_key("tokenizer.ggml.model"), "it has no tokenizer");
+  const bool any = file.has_key("tokenizer.ggml.model") && file.has_key("tokenizer.ggml.tokens");
+  DY_CHECK_AS(ValueError, any, "it has no tokenizer");
   return Tokenizer::from_vocabulary(vocabulary_of(keys));
 }
 

@@ -86,9 +86,9 @@ std::string Tokenizer::decode(const std::vector<int64_t>& ids, bool skip_special
   std::vector<std::string> tokens;
   tokens.reserve(ids.size());
   for (int64_t id : ids) {
-    auto token = state_->token(id);
-    DY_CHECK_AS(ValueError, token, "decode: {} is the id of no token; there are {}", id, vocab_size());
-    if (!skip_special_tokens || !is_special(id)) tokens.push_back(std::move(*token));
+    DY_CHECK_AS(ValueError, id >= 0, "decode: {} is the id of no token; there are {}", id, vocab_size());
+    auto token = state_->token(id);  // models have rows for more ids than there are tokens: those say nothing
+    if (token && (!skip_special_tokens || !is_special(id))) tokens.push_back(std::move(*token));
   }
   if (state_->decoder) state_->decoder->apply(tokens);
   std::string out;

@@ -141,7 +141,7 @@ void read_config(TokenizerState& s, std::string_view config, std::string_view ch
           if (source.empty() || text_field(e, "name") == "default") source = text_field(e, "template");
     }
   }
-  if (!source.empty()) s.chat_template = std::make_shared<const jinja::Template>(source);
+  if (!source.empty()) s.chat_template = std::make_shared<const jinja::Template>(jinja::Template::untried(source));
 }
 
 }  // namespace text

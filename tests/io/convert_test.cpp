@@ -84,6 +84,13 @@ TEST(Convert, FormatsByRuleAndWhatStays) {
   EXPECT_TRUE(of("norm").difference.exact);
   EXPECT_EQ(of("ids").to, i64);
   EXPECT_EQ(of("head.w").to, f16);
+  try {
+    io::convert(*source, folder / "c.safetensors", {.map = {{"haed.*", "f16"}}});
+    FAIL();
+  } catch (const ValueError& e) {
+    EXPECT_STREQ(e.what(), "convert: no tensor of what is written is called \"haed.*\"; names are such as \"w\"");
+  }
+  EXPECT_FALSE(fs::exists(folder / "c.safetensors"));
 }
 
 TEST(Convert, FromKindToKind) {

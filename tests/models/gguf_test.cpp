@@ -297,6 +297,10 @@ TEST(GgufModel, SaysWhatIsWrong) {
       if (name == key) v = value;
   };
   EXPECT_EQ(said([](auto&, auto&) {}), "no error");
+  try {
+    Tokenizer::load(file);  // of a folder that has none
+    FAIL();
+  } catch (const ValueError& e) { EXPECT_EQ(e.what(), file + ": it has no tokenizer"); }
   EXPECT_NE(
       said([&](auto& keys, auto&) { set(keys, "general.architecture", std::string("mamba\x1b")); }).find("is none of llama"),
       std::string::npos);

@@ -20,6 +20,17 @@ constexpr const char* kWords =
                      "special_tokens": {"<s>": {"ids": [0]}}}})";
 constexpr const char* kConfig = R"({"bos_token": {"content": "<s>"}, "eos_token": "</s>"})";
 
+// A model is good for more than chats.
+TEST(chat, a_template_that_is_not_supported_fails_when_it_is_used) {
+  const Tokenizer t = Tokenizer::from_json(kWords, kConfig, "{% block a %}{% endblock %}");
+  EXPECT_TRUE(t.has_chat_template());
+  EXPECT_EQ(t.encode("hi", false), std::vector<int64_t>{1});
+  try {
+    t.apply_chat_template("[]");
+    FAIL();
+  } catch (const ValueError& e) { EXPECT_STREQ(e.what(), "chat template, line 1: the block \"block\" is not supported"); }
+}
+
 TEST(chat, same_text_as_jinja) {
   std::ifstream f(test_data("text/data/chats.json"));
   const ordered_json data = ordered_json::parse(f);
