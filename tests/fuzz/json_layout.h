@@ -1,5 +1,5 @@
-// Before every file that clang compiles here: nlohmann's ordered_map has a member that takes no room for g++ and eight bytes for
-// clang, which does not count [[no_unique_address]] among its attributes when asked in C's way. The library is g++'s.
+// Before every file that clang compiles here: nlohmann's ordered_map has a member that takes no room for g++ and eight bytes
+// for clang, which does not count [[no_unique_address]] among its attributes when asked in C's way. The library is g++'s.
 #pragma once
 #include <nlohmann/detail/macro_scope.hpp>
 #undef JSON_NO_UNIQUE_ADDRESS
