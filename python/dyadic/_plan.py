@@ -90,18 +90,18 @@ def plan(
                   where parameters and optimizer states may lie, in the same bits: a candidate whose on_disk says so asks for
                   accelerate's dispatch_model(model, {"": "disk"}, offload_dir=offload_folder); None: they stay in memory
     allow         what may change results: "accumulation" (a batch in pieces), "states" (of the optimizer, in 8 bits)"""
-    from . import study
+    from . import _study_arguments as arguments, study
     from ._dyadic import _study
 
     if isinstance(allow, str):
         allow = [allow]
     return MemoryPlan(
         _study.plan(
-            study._maker(make_model),
+            arguments.maker(make_model),
             batch,
-            study._on_meta(loss or study._mean_output),
+            arguments.on_meta(loss or arguments.mean_output),
             study._recipes([recipe])[0],
-            study._name(optimizer),
+            arguments.name_of(optimizer),
             dict(optimizer_options or {}),
             _bytes(memory_limit),
             os.fspath(offload_folder or ""),

@@ -15,14 +15,12 @@ import json as _json
 import os
 import shutil
 import sys
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from . import _dyadic
-from ._dyadic import Tensor, device
+from . import _dyadic, _study_arguments as _arguments
+from ._dyadic import Tensor
 from ._predictions import Predictions
-from .amp.switches import is_autocast_enabled
 from .nn import Module
 
 __all__ = ["Metric", "Predictions", "Recipe", "Study", "accuracy", "formats", "language_model", "predict", "recipe", "recipes", "rmse", "study"]
@@ -146,58 +144,14 @@ class Study:
         return f'<iframe srcdoc="{page}" style="width:100%;height:900px;border:0" title="precision study"></iframe>'
 
 
-def _on_meta(function: Callable[[Module, Any], Any]) -> Callable[[Module, Any], Any]:
-    """The function in a dry run: what it makes without saying where has no memory either."""
-
-    def call(model: Module, batch: Any) -> Any:
-        first = next(iter(model.parameters()), None)
-        if first is None or first.device.type != "meta":
-            return function(model, batch)
-        with device("meta"):
-            return function(model, batch)
-
-    return call
-
-
-_WEIGHTS = (_dyadic.float32, _dyadic.bfloat16, _dyadic.float16)  # what a recipe stores weights in
-
-
-def _own_inputs(module: Module, args: tuple) -> tuple | None:
-    """What a module is given has the dtype of its weights, as products ask for. Under autocast that is seen to."""
-    weight = next((p for p in module.parameters(recurse=False) if p.dtype in _WEIGHTS), None)
-    if weight is None or is_autocast_enabled():
-        return None
-    return tuple(a.to(weight.dtype) if isinstance(a, Tensor) and a.dtype in _WEIGHTS else a for a in args)
-
-
-def _maker(make_model: Callable[[], Module]) -> Callable[[str], Module]:
-    def make(where: str) -> Module:
-        with device(where), warnings.catch_warnings():
-            if where == "meta":  # weights that it loads have no values there
-                warnings.filterwarnings("ignore", "load_state_dict: .* is on meta here")
-            model = make_model()
-        if not isinstance(model, Module):
-            raise TypeError(f"study: make_model gave a {type(model).__name__}, not a Module")
-        for module in model.modules():
-            module.register_forward_pre_hook(_own_inputs)
-        return model
-
-    return make
-
-
 def _recipes(chosen: str | Recipe | Iterable[str | Recipe] | None) -> list:
     if chosen is None:
         return _study.recipes()
-    found = [recipe(r) if isinstance(r, str) else r for r in _several(chosen, (str, _study.Recipe))]
+    found = [recipe(r) if isinstance(r, str) else r for r in _arguments.several(chosen, (str, _study.Recipe))]
     for r in found:
         if not isinstance(r, _study.Recipe):
             raise TypeError(f"study: recipes: {r!r} is neither a Recipe nor the name of one")
     return found
-
-
-def _several(chosen: Any, one: type | tuple[type, ...]) -> list:
-    """What was chosen, if there is only one of it without a list around it."""
-    return [chosen] if isinstance(chosen, one) else list(chosen)
 
 
 def _metric(metric: Any) -> Metric | None:
@@ -209,14 +163,8 @@ def _metric(metric: Any) -> Metric | None:
     if not callable(metric.function):
         raise TypeError(f"study: the metric {metric.name} has {metric.function!r} where a function belongs")
     return metric._replace(
-        function=_on_meta(metric.function), larger_is_better=bool(metric.larger_is_better), root=bool(metric.root)
+        function=_arguments.on_meta(metric.function), larger_is_better=bool(metric.larger_is_better), root=bool(metric.root)
     )
-
-
-def _called(function: Any, what: str) -> Any:
-    if not callable(function):
-        raise TypeError(f"study: {what} is {function!r}, not a function")
-    return function
 
 
 def _check_minimize(minimize: str) -> None:
@@ -229,25 +177,6 @@ def _finished(found: Study) -> Study:
         print(f"interrupted: the report so far is in {found.folder}; go on with the same call, out and resume=True", file=sys.stderr)
         raise KeyboardInterrupt
     return found
-
-
-def _formats(chosen: Any) -> list[str]:
-    found = [] if chosen is None else _several(chosen, (str, _dyadic.dtype))
-    for f in found:
-        if not isinstance(f, (str, _dyadic.dtype)):
-            raise TypeError(f"study: formats: {f!r} is neither a dtype nor the name of one")
-    return [f if isinstance(f, str) else f.name for f in found]
-
-
-def _name(thing: Any) -> Any:
-    return getattr(thing, "__name__", thing)
-
-
-def _optimizer(optimizer: Any) -> str:
-    name = _name(optimizer)
-    if not isinstance(name, str):
-        raise TypeError(f"study: optimizer is {optimizer!r}, not an optimizer's class or its name")
-    return name
 
 
 def study(
@@ -312,15 +241,15 @@ def study(
         "minimize": minimize,
         "steps": steps,
         "time": time,
-        "optimizer": _optimizer(optimizer),
+        "optimizer": _arguments.optimizer_name(optimizer),
         "optimizer_options": dict(optimizer_options or {}),
-        "schedule": _name(schedule),
+        "schedule": _arguments.name_of(schedule),
         "schedule_options": dict(schedule_options or {}),
         "clip": clip,
         "seeds": seeds,
         "seed": seed,
         "recipes": _recipes(recipes),
-        "formats": _formats(formats),
+        "formats": _arguments.format_names(formats),
         "per_layer": per_layer,
         "shadow": shadow,
         "name": name,
@@ -328,8 +257,8 @@ def study(
         "resume": resume,
         "progress": progress,
     }
-    make = _maker(_called(make_model, "make_model"))
-    return _finished(Study(_study.run(make, batches, _on_meta(_called(loss, "the loss")), options)))
+    make = _arguments.maker(_arguments.called(make_model, "make_model"))
+    return _finished(Study(_study.run(make, batches, _arguments.on_meta(_arguments.called(loss, "the loss")), options)))
 
 
 def formats(
@@ -352,7 +281,7 @@ def formats(
     tolerance          what may be lost, as a share of f32's
     name, out          of the model; a folder for report.html and report.json (None: none is written)"""
 
-    _called(evaluate, "evaluate")
+    _arguments.called(evaluate, "evaluate")
     if not isinstance(metric, (str, type(None))):
         raise TypeError(f"study: metric is {metric!r}; here it is the name of what evaluate gives")
 
@@ -362,7 +291,7 @@ def formats(
 
     found = Study(
         _study.formats(
-            model, values, _formats(formats), metric or "", larger_is_better, tolerance, name or "", "" if out is None else os.fspath(out)
+            model, values, _arguments.format_names(formats), metric or "", larger_is_better, tolerance, name or "", "" if out is None else os.fspath(out)
         )
     )
     if not found.complete:
@@ -407,8 +336,8 @@ def language_model(
     texts = [data] if isinstance(data, (str, os.PathLike)) else data
     options = {
         "data": [os.fspath(p) for p in texts],
-        "formats": _formats(formats),
-        "methods": _several(methods, str),
+        "formats": _arguments.format_names(formats),
+        "methods": _arguments.several(methods, str),
         "window": window,
         "samples": samples,
         "calibration": calibration,
@@ -421,10 +350,6 @@ def language_model(
         "progress": progress,
     }
     return _finished(Study(_study.language_model(os.fspath(path), options)))
-
-
-def _mean_output(model: Module, batch: Any) -> Tensor:
-    return model(batch if isinstance(batch, Tensor) else batch[0]).float().mean()
 
 
 def predict(
@@ -442,5 +367,5 @@ def predict(
     loss   as in study(); None: the mean of what the model makes of the batch, or of its first part"""
 
     return Predictions(
-        *_study.predict(_maker(make_model), batch, _on_meta(loss or _mean_output), _recipes(recipes), _optimizer(optimizer), dict(optimizer_options or {}))
+        *_study.predict(_arguments.maker(make_model), batch, _arguments.on_meta(loss or _arguments.mean_output), _recipes(recipes), _arguments.optimizer_name(optimizer), dict(optimizer_options or {}))
     )
