@@ -68,7 +68,10 @@ class Tokenizer {
   // Any bytes: those that are no UTF-8 come back from decode where the vocabulary has bytes.
   std::vector<int64_t> encode(std::string_view text, bool add_special_tokens = true) const;
   std::vector<std::vector<int64_t>> encode_batch(const std::vector<std::string>& texts, bool add_special_tokens = true) const;
-  // ValueError for an id that is none. Bytes as the tokens have them: half a character stays half a character.
+  // Ids to go on from: those of encode, but a text that begins with the BOS itself, as chats do, gets no second one.
+  std::vector<int64_t> encode_prompt(std::string_view text) const;
+  // Ids above all tokens' say nothing; ValueError for one below 0. Bytes as the tokens have them: half a character stays half a
+  // character.
   std::string decode(const std::vector<int64_t>& ids, bool skip_special_tokens = false) const;
 
   int64_t vocab_size() const;  // the largest id + 1, added tokens among them

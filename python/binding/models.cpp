@@ -73,7 +73,7 @@ std::vector<std::string> generate_text(CausalLM& m, const Tokenizer& tokenizer, 
   models::TextOptions o{.generate = options_of(options)};
   if (!streamer.is_none()) o.on_text = tell, o.context = &streamer;
   std::vector<std::vector<int64_t>> ids;
-  for (const std::string& p : prompts) ids.push_back(tokenizer.encode(p));
+  for (const std::string& p : prompts) ids.push_back(tokenizer.encode_prompt(p));
   std::vector<std::string> texts;
   for (const models::GeneratedText& r : models::generate_text(m, tokenizer, ids, o)) texts.push_back(text::valid_utf8(r.text));
   return texts;

@@ -55,6 +55,13 @@ void add_tokenizer(nb::module_& m) {
           },
           nb::arg("text"), nb::arg("add_special_tokens") = true, "The ids of a text.")
       .def(
+          "encode_prompt",
+          [](const Tokenizer& t, const std::string& text) {
+            Unlocked unlocked;
+            return t.encode_prompt(text);
+          },
+          nb::arg("text"), "The ids to go on from: a text that begins with the BOS itself, as chats do, gets no second one.")
+      .def(
           "decode",
           [](const Tokenizer& t, const std::vector<int64_t>& ids, bool skip_special_tokens) {
             return text::valid_utf8(t.decode(ids, skip_special_tokens));

@@ -121,13 +121,6 @@ def _options(model, own, given, prompt):
     return options
 
 
-def _text_to_go_on(tokenizer, text):
-    """A text without the BOS that it begins with, as chats do, where the tokenizer writes one."""
-    bos = tokenizer.bos_token_id
-    begin = None if bos is None else tokenizer.id_to_token(bos)
-    return text[len(begin) :] if begin and text.startswith(begin) and tokenizer.encode(begin)[:2] == [bos, bos] else text
-
-
 def tokenizer_of(model):
     if model.tokenizer is None:
         raise ValueError("generate: the model came without a tokenizer; set its attribute tokenizer, or give ids")
@@ -169,12 +162,12 @@ def generate(self, input_ids, max_new_tokens=None, do_sample=None, temperature=N
         if several and put is not None:
             raise ValueError("generate: a streamer is told of one text: give the prompts one by one")
         tokenizer = tokenizer_of(self)
-        prompts = [_text_to_go_on(tokenizer, text) for text in (input_ids if several else [input_ids])]
+        prompts = list(input_ids) if several else [input_ids]
     else:
         prompts, ids = None, ids_of(input_ids)
     given = dict(max_new_tokens=max_new_tokens, do_sample=do_sample, temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p,
                  repetition_penalty=repetition_penalty, eos_token_id=eos_token_id, pad_token_id=pad_token_id, max_length=max_length)
-    longest = lambda: ids.size(1) if prompts is None else max(len(tokenizer.encode(text)) for text in prompts)  # noqa: E731
+    longest = lambda: ids.size(1) if prompts is None else max(len(tokenizer.encode_prompt(text)) for text in prompts)  # noqa: E731
     options = _options(self, generation_config or self.generation_config, given, longest)
     if seed is None:
         seed = int(_dyadic.randint(0, 2**62, (1,)).item()) if options["do_sample"] else 0

@@ -87,7 +87,7 @@ std::vector<Json> batch_lines(const GenerateCommand& o) {
 // Tokens of a line's prompt.
 std::vector<int64_t> ids_of(const Tokenizer& tokenizer, const Json& line) {
   return line.contains("messages") ? tokenizer.encode_chat(dump_json(line["messages"]), {.add_generation_prompt = true})
-                                   : tokenizer.encode(line["prompt"].get<std::string>());
+                                   : tokenizer.encode_prompt(line["prompt"].get<std::string>());
 }
 
 // With a limit of memory: what does not fit beside the longest text stays on disk. A chat is as long as the model reads, at
@@ -126,7 +126,7 @@ class Session {
   }
 
   int one() {
-    std::vector<int64_t> ids = tokenizer_.encode(o_.prompt);
+    std::vector<int64_t> ids = tokenizer_.encode_prompt(o_.prompt);
     if (ids.empty()) ids = beginning();
     if (!common_.json) print(o_.prompt);
     const GeneratedText r = models::generate_text(*model_, tokenizer_, std::vector<std::vector<int64_t>>{ids}, options_)[0];

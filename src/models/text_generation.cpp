@@ -104,7 +104,7 @@ std::vector<GeneratedText> generate_text(CausalLM& m, const Tokenizer& tokenizer
 }
 
 GeneratedText generate_text(CausalLM& m, const Tokenizer& tokenizer, std::string_view prompt, const TextOptions& options) {
-  return generate_text(m, tokenizer, std::vector<std::vector<int64_t>>{tokenizer.encode(prompt)}, options)[0];
+  return generate_text(m, tokenizer, std::vector<std::vector<int64_t>>{tokenizer.encode_prompt(prompt)}, options)[0];
 }
 
 GenerateOptions advised_options(const CausalLM& m, GenerateOptions o) {

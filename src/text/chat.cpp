@@ -28,16 +28,26 @@ std::string Tokenizer::apply_chat_template(std::string_view messages, const Chat
   return state_->chat_template->render(names, options.now);
 }
 
+// Whether every text gets it.
+static bool is_written_before(const text::TokenizerState& s, int64_t id) {
+  return std::ranges::find(s.frame.before, id) != s.frame.before.end();
+}
+
+std::vector<int64_t> Tokenizer::encode_prompt(std::string_view text) const {
+  std::vector<int64_t> ids = encode(text);
+  const auto bos = bos_id();
+  if (bos && is_written_before(*state_, *bos) && ids.size() > 1 && ids[0] == *bos && ids[1] == *bos) ids.erase(ids.begin());
+  return ids;
+}
+
 std::vector<int64_t> Tokenizer::encode_chat(std::string_view messages, const ChatOptions& options) const {
   std::vector<int64_t> ids = encode(apply_chat_template(messages, options), false);
   const auto bos = bos_id();
   if (!bos) return ids;
   // Templates write it or leave it to the tokenizer, and some do both.
-  const auto& before = state_->frame.before;
-  const bool frames = std::find(before.begin(), before.end(), *bos) != before.end();
   const size_t there = size_t(std::find_if(ids.begin(), ids.end(), [&](int64_t id) { return id != *bos; }) - ids.begin());
   if (there > 1) ids.erase(ids.begin(), ids.begin() + std::ptrdiff_t(there) - 1);
-  if (there == 0 && frames) ids.insert(ids.begin(), *bos);
+  if (there == 0 && is_written_before(*state_, *bos)) ids.insert(ids.begin(), *bos);
   return ids;
 }
 

@@ -20,6 +20,16 @@ constexpr const char* kWords =
                      "special_tokens": {"<s>": {"ids": [0]}}}})";
 constexpr const char* kConfig = R"({"bos_token": {"content": "<s>"}, "eos_token": "</s>"})";
 
+TEST(chat, a_text_that_begins_with_the_bos_gets_no_second_one) {
+  const Tokenizer t = Tokenizer::from_json(kWords, kConfig);
+  using Ids = std::vector<int64_t>;
+  EXPECT_EQ(t.encode("<s> hi"), (Ids{0, 0, 1}));
+  EXPECT_EQ(t.encode_prompt("<s> hi"), (Ids{0, 1}));
+  EXPECT_EQ(t.encode_prompt("<s> <s> hi"), (Ids{0, 0, 1}));
+  EXPECT_EQ(t.encode_prompt("hi <s>"), (Ids{0, 1, 0}));
+  EXPECT_EQ(t.encode_prompt(""), Ids{0});
+}
+
 // A model is good for more than chats.
 TEST(chat, a_template_that_is_not_supported_fails_when_it_is_used) {
   const Tokenizer t = Tokenizer::from_json(kWords, kConfig, "{% block a %}{% endblock %}");
