@@ -124,7 +124,7 @@ class Training {
   }
 
   std::string would_fit(int64_t limit, const std::string& command) {
-    const MemoryPlan p = study::plan_training(*subject_, recipe_, setup_.plan(), limit, study::Allowed::parse(o_.allow));
+    const MemoryPlan p = study::plan_training(*subject_, recipe_, plan_, limit, study::Allowed::parse(o_.allow));
     if (!p.fits())
       return fmt::format("the least that it can be trained in is {} bytes: take a smaller batch or model", p.least());
     return fmt::format("it fits into that: {} --memory-limit {}", command, limit);

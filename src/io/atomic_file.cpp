@@ -18,7 +18,7 @@ namespace dyadic::inline v1::io {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr size_t kPiece = size_t(1) << 24;
+constexpr size_t kPiece = size_t(1) << 24;  // the disk is given at a time
 
 }  // namespace
 

@@ -1,6 +1,5 @@
 // Parameters moved into a file.
 #include "base/check.h"
-#include "device/allocator.h"
 #include "dyadic/autograd.h"
 #include "dyadic/offload.h"
 #include "nn/new_parameters.h"

@@ -5,7 +5,6 @@
 #include "offload/pages.h"
 #include "offload/spill.h"
 #include "tensor/absent.h"
-#include "tensor/impl.h"
 #include "tensor/resize.h"
 
 namespace dyadic::inline v1::offload {

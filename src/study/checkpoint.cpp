@@ -78,8 +78,6 @@ void Trainer::load(const std::string& path, const std::string& fingerprint) try 
   train::Checkpoint c("");
   describe(c, fingerprint);
   done_ = c.load(path).step;
-  whole.reset();
-  reset_peak_memory_stats(device_);
 } catch (const train::DifferentRun& e) {
   for (const train::Difference& d : e.differences)
     if (d.part == "config")

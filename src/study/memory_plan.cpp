@@ -79,18 +79,16 @@ class DryRuns {
   }
 
  private:
-  int64_t moved();
+  // Bytes that a step reads from and writes to disk: parameters in forward, in backward and in the update, which takes the
+  // states and leaves both changed.
+  int64_t moved() {
+    int64_t parameters = 0, states = 0;
+    for (const optim::ParamGroup& g : trainer_->optimizer().groups())
+      for (auto& [name, p] : g.params) parameters += p.nbytes();
+    for (auto& [name, t] : trainer_->optimizer().state_dict()) states += t.nbytes();
+    return 2 * parameters + 2 * (parameters + states);
+  }
 };
-
-// Bytes that a step reads from and writes to disk: parameters in forward, in backward and in the update, which takes the states
-// and leaves both changed.
-int64_t DryRuns::moved() {
-  int64_t parameters = 0, states = 0;
-  for (const optim::ParamGroup& g : trainer_->optimizer().groups())
-    for (auto& [name, p] : g.params) parameters += p.nbytes();
-  for (auto& [name, t] : trainer_->optimizer().state_dict()) states += t.nbytes();
-  return 2 * parameters + 2 * (parameters + states);
-}
 
 using Choices = std::vector<std::shared_ptr<const Choice>>;  // null: nothing is made again
 
@@ -121,17 +119,7 @@ class Planner {
 
   std::vector<PlanCandidate> candidates() {
     add(recipe_, allowed_.accumulation);
-    if (!plan_.offload_folder.empty() && plan_.device == cpu) {
-      Plan on_disk = plan_;
-      on_disk.on_disk = true;
-      DryRuns dry(subject_, recipe_, on_disk);
-      const int64_t n = allowed_.accumulation ? distributed::sample_count(subject_.blank()) : 1;
-      for (int64_t pieces = 1; pieces <= n; pieces *= 2) {
-        if (n % pieces) continue;
-        keep(dry.run(nullptr, pieces));
-        if (smallest_) keep(dry.run(smallest_, pieces));
-      }
-    }
+    if (!plan_.offload_folder.empty() && plan_.device == cpu && !plan_.shards) add_on_disk();
     if (Recipe r = recipe_; dynamic8.format()->def->bits < r.states.format()->def->bits) {
       r.states = dynamic8;
       add(r, allowed_.states && allowed_.accumulation);
@@ -148,6 +136,15 @@ class Planner {
     return (!(change & kPieces) || allowed_.accumulation) && (!(change & kStates) || allowed_.states);
   }
 
+  // Numbers of equal pieces that a batch can be cut into.
+  std::vector<int64_t> pieces() const {
+    std::vector<int64_t> all;
+    const int64_t n = distributed::sample_count(subject_.blank());
+    for (int64_t k = 2; k <= n; k *= 2)
+      if (n % k == 0) all.push_back(k);
+    return all;
+  }
+
   // What is only offered is looked at in its fastest and in its smallest form.
   void add(const Recipe& r, bool pieces_allowed) {
     DryRuns dry(subject_, r, plan_);
@@ -161,10 +158,19 @@ class Planner {
       keep(dry.run(choice, 1));
       if (given && all_.back().peak() < least) least = all_.back().peak(), smallest_ = choice;
     }
-    const int64_t n = distributed::sample_count(subject_.blank());
-    for (int64_t pieces = 2; pieces <= n; pieces *= 2)
-      if (n % pieces == 0)
-        for (const auto& choice : pieces_allowed ? coarse : Choices{nullptr, smallest_}) keep(dry.run(choice, pieces));
+    for (int64_t k : pieces())
+      for (const auto& choice : pieces_allowed ? coarse : Choices{nullptr, smallest_}) keep(dry.run(choice, k));
+  }
+  void add_on_disk() {
+    Plan plan = plan_;
+    plan.on_disk = true;
+    DryRuns dry(subject_, recipe_, plan);
+    std::vector<int64_t> cuts = allowed_.accumulation ? pieces() : std::vector<int64_t>();
+    cuts.insert(cuts.begin(), 1);
+    for (int64_t k : cuts) {
+      keep(dry.run(nullptr, k));
+      if (smallest_) keep(dry.run(smallest_, k));
+    }
   }
 
   void keep(PlanCandidate c) {

@@ -95,14 +95,10 @@ void RecipeRun::put_measures(RecipeResult& r, std::vector<double> times) {
 
 // Peaks are of the whole run, whatever part of it this process does.
 void RecipeRun::take_measures(const RecipeResult& r) {
-  const auto take = [&](Category c, const Amount& a) {
-    if (a.measured) peaks_.peak[size_t(c)] = before_.live[size_t(c)] + *a.measured;
-  };
-  const Bytes& b = r.bytes;
-  take(Category::parameter, b.parameters), take(Category::gradient, b.gradients), take(Category::optimizer, b.optimizer);
-  take(Category::activation, b.activations), take(Category::workspace, b.workspace);
-  take(Category::temporary, b.temporary), take(Category::data, b.data);
-  if (b.peak.measured) peaks_.total_peak = before_.total + *b.peak.measured;
+  for (auto [category, amount] : kAmounts)
+    if (const Count& measured = (r.bytes.*amount).measured)
+      peaks_.peak[size_t(category)] = before_.live[size_t(category)] + *measured;
+  if (r.bytes.peak.measured) peaks_.total_peak = before_.total + *r.bytes.peak.measured;
   if (r.resident_peak && resident_before_ >= 0) resident_peak_ = resident_before_ + *r.resident_peak;
   if (const double flops = flops_of_step(r); std::isfinite(flops)) flops_per_step_ = flops;
   if (std::isfinite(r.sampling))
@@ -117,9 +113,8 @@ void RecipeRun::keep(const RecipeResult& r) {
 namespace {
 // Of a run that was stopped they would be those of a few steps, or of none.
 void forget_costs(RecipeResult& r) {
-  for (auto amount : {&Bytes::parameters, &Bytes::gradients, &Bytes::optimizer, &Bytes::activations, &Bytes::workspace,
-                      &Bytes::peak, &Bytes::temporary, &Bytes::data})
-    (r.bytes.*amount).measured.reset();
+  for (auto [category, amount] : kAmounts) (r.bytes.*amount).measured.reset();
+  r.bytes.peak.measured.reset();
   r.resident_peak.reset();
   r.step_ms = r.tokens_per_s = r.flops_per_s = r.mfu = r.sampling = kUnknown;
 }

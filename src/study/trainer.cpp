@@ -31,10 +31,7 @@ Trainer::Trainer(Subject& subject, const Recipe& recipe, const Plan& plan, Devic
     if (plan.on_disk) scope.emplace(plan.offload_folder);
     model_ = subject.make(recipe, device);
   }
-  if (plan.on_disk) {
-    if (!device.is_meta()) dispatch_model(*model_, {{"", "disk"}}, plan.offload_folder);
-    reading_ = offloaded_window(*model_);
-  }
+  if (plan.on_disk && !device.is_meta()) dispatch_model(*model_, {{"", "disk"}}, plan.offload_folder);
   modules_ = {{"model", model_.get()}};
   optimizer_ = subject.optimizer(*model_, recipe, plan);
   schedule_ = subject.schedule(*optimizer_, plan);
@@ -53,6 +50,8 @@ Tensor Trainer::loss(const data::Value& batch) {
   Autocast low(recipe_.compute);
   return subject_.mean_loss(*model_, batch);
 }
+
+int64_t Trainer::read_at_a_time() { return plan_.on_disk ? offloaded_window(*model_) : 0; }
 
 void Trainer::use(std::shared_ptr<const planning::Choice> again, int64_t accumulate) {
   plan_.again = std::move(again);
@@ -146,14 +145,7 @@ std::string Trainer::weights_sha256() const {
 }
 
 void fill_bytes(Bytes& b, const MemoryStats& s, const MemoryStats& before, int64_t reading, Count Amount::* side) {
-  auto set = [&](Amount& a, Category c) { a.*side = s.peak[size_t(c)] - before.live[size_t(c)]; };
-  set(b.parameters, Category::parameter);
-  set(b.gradients, Category::gradient);
-  set(b.optimizer, Category::optimizer);
-  set(b.activations, Category::activation);
-  set(b.workspace, Category::workspace);
-  set(b.temporary, Category::temporary);
-  set(b.data, Category::data);
+  for (auto [category, amount] : kAmounts) (b.*amount).*side = s.peak[size_t(category)] - before.live[size_t(category)];
   *(b.parameters.*side) += reading;
   b.peak.*side = s.total_peak - before.total + reading;
 }

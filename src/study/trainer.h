@@ -3,6 +3,7 @@
 #pragma once
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "dyadic/data_parallel.h"
 #include "study/subject.h"
@@ -25,7 +26,7 @@ class Trainer {
 
   int64_t steps_done() const { return done_; }
   nn::Module& model() { return *model_; }
-  int64_t read_at_a_time() const { return reading_; }  // bytes of parameters on disk, which the ledger does not count
+  int64_t read_at_a_time();  // bytes of parameters on disk, which the ledger does not count
   optim::Optimizer& optimizer() { return *optimizer_; }
   const optim::GradScaler& scaler() const { return scaler_; }
   const std::optional<FirstNaN>& nan() const { return nan_; }
@@ -55,7 +56,7 @@ class Trainer {
   std::unique_ptr<distributed::DataParallel> parallel_;
   std::optional<FirstNaN> nan_;
   planning::Recording* recording_ = nullptr;
-  int64_t done_ = 0, reading_ = 0;
+  int64_t done_ = 0;
 };
 
 // Peak bytes by category of training under the recipe and a step's FLOPs, from a dry run of two steps on meta: nothing is
@@ -65,6 +66,14 @@ struct DryRun {
   double flops = 0;
 };
 DryRun predict(Subject& subject, const Recipe& recipe, const Plan& plan);
+// The categories of the ledger that are shown, and where.
+inline constexpr std::pair<Category, Amount Bytes::*> kAmounts[] = {{Category::parameter, &Bytes::parameters},
+                                                                    {Category::gradient, &Bytes::gradients},
+                                                                    {Category::optimizer, &Bytes::optimizer},
+                                                                    {Category::activation, &Bytes::activations},
+                                                                    {Category::workspace, &Bytes::workspace},
+                                                                    {Category::temporary, &Bytes::temporary},
+                                                                    {Category::data, &Bytes::data}};
 // Copies the ledger's peaks since `live_before` (memory_stats().live when the run began) into one side of `bytes`; `reading`
 // bytes of parameters come on top.
 void fill_bytes(Bytes& bytes, const MemoryStats& stats, const MemoryStats& before, int64_t reading, Count Amount::* side);
