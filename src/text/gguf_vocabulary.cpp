@@ -37,7 +37,7 @@ void build_bpe(TokenizerState& s, const StoredVocabulary& v, const PreType& type
   s.decoder = make_decoder(type.characters ? blank_decoder(false) : Json{{"type", "ByteLevel"}});
 }
 
-// Spaces become the blank sign; `prefix`: one stands before a text's first character.
+// Spaces become the blank sign; `prefix`: one stands before each stretch of text, the first and those behind special tokens.
 class Blanks : public PreTokenizer {
   bool prefix_, collapse_;
 
@@ -46,7 +46,7 @@ class Blanks : public PreTokenizer {
   void apply(Pieces& pieces) const override {
     for (Piece& p : pieces.list) {
       std::string s;
-      if (prefix_ && p.at_start) s += kBlank;
+      if (prefix_) s += kBlank;
       bool last = collapse_;
       for (char c : p.text) {
         if (c != ' ')

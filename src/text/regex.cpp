@@ -186,6 +186,7 @@ void CharSet::finish() {
 }
 
 Regex::Regex(std::string_view pattern) : program_(compile_regex(pattern)) {}
+bool operator==(const Regex& a, const Regex& b) { return *a.program_ == *b.program_; }
 std::optional<size_t> Regex::match(std::string_view text, size_t at) const {
   Matcher m(*program_, text);
   if (m.run(0, at)) return at;

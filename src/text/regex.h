@@ -1,6 +1,7 @@
-// Regular expressions as pre-tokenizers use them: alternatives, groups, (?i:), look-ahead, \p{L} and scripts, classes with
-// intersections left out, greedy, lazy and possessive repeats. Written anew because classes must be Unicode 16's and bytes that
-// are no UTF-8 must pass. Backtracking with bounded steps: Error when a text takes more than a fixed number per byte.
+// Regular expressions as pre-tokenizers use them: alternatives, groups, (?i:), look-ahead, \p{L} and scripts, classes in
+// classes and their intersections, greedy, lazy and possessive repeats. Written anew because classes must be Unicode 16's and
+// bytes that are no UTF-8 must pass. Backtracking with bounded steps: Error when a text takes more than a fixed number per
+// byte.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -26,6 +27,7 @@ class Regex {
     size_t begin, end;
   };
   std::optional<Span> find(std::string_view text, size_t from) const;  // the first at or after `from`
+  friend bool operator==(const Regex&, const Regex&);                  // however they are written
 };
 
 }  // namespace dyadic::inline v1::text

@@ -129,10 +129,14 @@ class Compiler {
   }
   CharSet char_class() {
     if (++depth_ > kDeepestGroup) wrong("nested too deep");
-    CharSet s;
-    s.negated = take("^");
+    const bool negated = take("^");
+    std::vector<CharSet> parts(1);
     for (bool first = true; first || !take("]"); first = false) {
-      if (take("&&")) wrong("&& is not supported");
+      if (take("&&")) {
+        parts.emplace_back();
+        continue;
+      }
+      CharSet& s = parts.back();
       if (take("[:")) wrong("[: is not supported");
       if (take("[")) {
         s.inner.push_back(char_class());
@@ -151,7 +155,19 @@ class Compiler {
       s.ranges.emplace_back(low, high);
     }
     --depth_;
-    return s;
+    return in_all(std::move(parts), negated);
+  }
+  // What is in each of the parts: not what is outside one.
+  static CharSet in_all(std::vector<CharSet> parts, bool negated) {
+    if (parts.size() == 1) {
+      parts[0].negated = negated;
+      return std::move(parts[0]);
+    }
+    CharSet all;
+    all.negated = !negated;
+    for (CharSet& part : parts) part.negated = true;
+    all.inner = std::move(parts);
+    return all;
   }
 
   Code_ group() {

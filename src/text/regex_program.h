@@ -23,6 +23,7 @@ struct CharSet {
   bool holds(char32_t c) const;
   bool has(char32_t c) const { return c < 128 ? ascii[c] : holds(c); }
   void finish();
+  bool operator==(const CharSet&) const = default;
 };
 
 enum class Code : uint8_t {
@@ -49,11 +50,13 @@ struct Instruction {
   Code code;
   uint32_t x = 0, y = 0;
   bool possessive = false;
+  bool operator==(const Instruction&) const = default;
 };
 struct Regex::Program {
   std::vector<Instruction> code;
   std::vector<CharSet> sets;
   uint32_t registers = 0;
+  bool operator==(const Program&) const = default;
 };
 std::shared_ptr<const Regex::Program> compile_regex(std::string_view pattern);
 

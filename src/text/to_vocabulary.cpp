@@ -48,9 +48,12 @@ std::optional<std::vector<std::string>> patterns_of(const std::vector<const Json
   return patterns;
 }
 std::string name_of_pattern(const std::vector<const Json*>& pre, bool ignore_merges) {
+  const auto compiled = [](const std::vector<std::string>& patterns) {
+    return std::vector<Regex>(patterns.begin(), patterns.end());
+  };
   if (const auto patterns = patterns_of(pre))
-    for (const PreType& t : pre_types())
-      if (!t.characters && t.patterns == *patterns && t.ignore_merges == ignore_merges)
+    for (const auto wanted = compiled(*patterns); const PreType& t : pre_types())
+      if (!t.characters && t.ignore_merges == ignore_merges && compiled(t.patterns) == wanted)
         return std::string(t.names.substr(1, t.names.find(' ', 1) - 1));
   fail<ValueError>("vocabulary: GGUF has no name for the way this tokenizer cuts text");
 }

@@ -18,8 +18,8 @@ namespace dyadic::inline v1 {
 namespace text {
 namespace {
 
-using Pair = std::pair<int32_t, int32_t>;
-uint64_t key_of(Pair p) { return uint64_t(uint32_t(p.first)) << 32 | uint32_t(p.second); }
+using IdPair = std::pair<int32_t, int32_t>;
+uint64_t key_of(IdPair p) { return uint64_t(uint32_t(p.first)) << 32 | uint32_t(p.second); }
 
 struct Word {
   std::vector<int32_t> symbols;
@@ -27,7 +27,7 @@ struct Word {
 };
 struct Candidate {
   int64_t count;
-  Pair pair;
+  IdPair pair;
   bool operator<(const Candidate& o) const { return count != o.count ? count < o.count : pair > o.pair; }
 };
 
@@ -37,12 +37,12 @@ class Trainer {
   std::unordered_map<uint64_t, std::vector<uint32_t>> where_;  // words that may hold the pair
   std::priority_queue<Candidate> queue_;
 
-  void count(Pair p, int64_t by, uint32_t word, std::vector<Pair>* changed) {
+  void count(IdPair p, int64_t by, uint32_t word, std::vector<IdPair>* changed) {
     counts_[key_of(p)] += by;
     if (by > 0) where_[key_of(p)].push_back(word);
     if (changed) changed->push_back(p);
   }
-  void merge_in(uint32_t at, Pair p, int32_t id, std::vector<Pair>& changed) {
+  void merge_in(uint32_t at, IdPair p, int32_t id, std::vector<IdPair>& changed) {
     Word& w = words_[at];
     std::vector<int32_t>& s = w.symbols;
     size_t out = 0;
@@ -74,7 +74,7 @@ class Trainer {
     for (const auto& [key, n] : counts_) queue_.push({n, {int32_t(key >> 32), int32_t(key)}});
   }
   // The next pair to merge, which becomes id_of(pair); nothing when none is there so often.
-  template <class IdOf> std::optional<Pair> next(IdOf id_of, int64_t least) {
+  template <class IdOf> std::optional<IdPair> next(IdOf id_of, int64_t least) {
     while (!queue_.empty()) {
       const Candidate c = queue_.top();
       queue_.pop();
@@ -84,7 +84,7 @@ class Trainer {
         continue;
       }
       if (n < std::max<int64_t>(least, 1)) return {};
-      std::vector<Pair> changed;
+      std::vector<IdPair> changed;
       std::vector<uint32_t> words = std::move(where_[key_of(c.pair)]);
       std::sort(words.begin(), words.end());
       words.erase(std::unique(words.begin(), words.end()), words.end());
@@ -92,7 +92,7 @@ class Trainer {
       for (uint32_t w : words) merge_in(w, c.pair, id, changed);
       std::sort(changed.begin(), changed.end());
       changed.erase(std::unique(changed.begin(), changed.end()), changed.end());
-      for (Pair p : changed)
+      for (IdPair p : changed)
         if (const int64_t m = counts_[key_of(p)]; m > 0) queue_.push({m, p});
       counts_[key_of(c.pair)] = 0;
       return c.pair;
@@ -158,7 +158,7 @@ Tokenizer Tokenizer::train_bpe(const std::vector<std::string>& texts, const Trai
   Trainer trainer(count_words(texts, Splitter::by_regex(pattern), byte_ids));
   while (int64_t(tokens.size()) < o.vocab_size) {
     // Two pairs may write one token: "ab" "c" and "a" "bc".
-    const auto id_of = [&](Pair p) {
+    const auto id_of = [&](IdPair p) {
       const std::string both = tokens[size_t(p.first)] + tokens[size_t(p.second)];
       if (auto at = vocabulary.find(both); at != vocabulary.end()) return at->get<int32_t>();
       add(both);

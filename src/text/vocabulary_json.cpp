@@ -90,32 +90,18 @@ Ordered frame_json(const StoredVocabulary& v) {
   return {{"type", "TemplateProcessing"}, {"single", single}, {"pair", pair}, {"special_tokens", tokens}};
 }
 
-// Blanks become the blank sign. One more stands before a text's beginning, but not before what follows a special token: a sign
-// is put before each stretch of text and taken away where Metaspace, which alone knows where a text begins, has put no blank
-// before it. Where characters are mapped the sign is one that no map has, put there before anything can vanish: what follows
-// vanished characters is at no text's beginning to Metaspace. So are blanks dropped from behind a second sign. Both are
-// noncharacters: a text that has them itself is read otherwise.
+// Blanks become the blank sign, and one more stands before each stretch of text.
 void put_blanks(Ordered& j, const StoredVocabulary& v, bool collapse) {
-  const bool prefix = v.add_space_prefix.value_or(true), map = !v.precompiled_charsmap.empty();
-  const std::string sign(map ? "\xef\xb7\x90" : kBlank), second = "\xef\xb7\x91";
+  const bool prefix = v.add_space_prefix.value_or(true);
   Json steps = Json::array();
-  if (prefix) steps.push_back({{"type", "Prepend"}, {"prepend", collapse ? sign + second : sign}});
-  if (map) steps.push_back({{"type", "Precompiled"}, {"precompiled_charsmap", base64(v.precompiled_charsmap)}});
-  if (prefix && collapse) steps.push_back(replace("Regex", second + " *", ""));
-  if (prefix && map && !collapse) steps.push_back(replace("Regex", "\\A" + sign + "\\z", ""));
-  if (prefix && map) steps.push_back(replace("Regex", "\\A" + sign, kBlank));
-  if (!prefix && collapse) steps.push_back(replace("Regex", "\\A +", ""));
+  if (!v.precompiled_charsmap.empty())
+    steps.push_back({{"type", "Precompiled"}, {"precompiled_charsmap", base64(v.precompiled_charsmap)}});
+  if (collapse) steps.push_back(replace("Regex", "\\A +", ""));
+  if (prefix) steps.push_back({{"type", "Prepend"}, {"prepend", kBlank}});
   steps.push_back(collapse ? replace("Regex", " +", kBlank) : replace("String", " ", kBlank));
   if (collapse) steps.push_back(replace("Regex", std::string(kBlank) + "+\\z", ""));
   j["normalizer"] = steps.size() == 1 ? steps[0] : Json{{"type", "Sequence"}, {"normalizers", steps}};
   j["decoder"] = blank_decoder(prefix);
-  if (!prefix) return;
-  const auto without = [](std::string_view pattern) {
-    return Json{{"type", "Split"}, {"pattern", {{"Regex", pattern}}}, {"behavior", "Removed"}, {"invert", false}};
-  };
-  const Json begin = {{"type", "Metaspace"}, {"replacement", " "}, {"prepend_scheme", "first"}, {"split", false}};
-  j["pre_tokenizer"] = {{"type", "Sequence"},
-                        {"pretokenizers", {begin, without("\\A" + std::string(kBlank)), without("\\A ")}}};
 }
 
 std::vector<std::string> put_spm(Ordered& j, const StoredVocabulary& v) {

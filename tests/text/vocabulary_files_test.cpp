@@ -143,7 +143,27 @@ TEST(vocabulary_files, pieces_by_scores) {
     for (const std::string& s : texts) {
       const auto ids = own.encode(s);
       if (own.decode(ids, true) != s) continue;  // GGUF knows one kind of prefix
+      // A file has no word for Metaspace's "first": a blank stands behind every special token.
+      if (std::string(name) == "mistral" &&
+          std::ranges::any_of(own.encode(s, false), [&](int64_t i) { return own.is_special(i); }))
+        continue;
       EXPECT_EQ(back.encode(s), ids) << name << ": " << s;
+    }
+  }
+}
+
+// As llama.cpp reads them: each stretch of text between special tokens is a text of its own.
+TEST(vocabulary_files, a_blank_stands_behind_special_tokens) {
+  for (const char* kind : {"spm", "ugm"}) {
+    const StoredVocabulary v = sentencepiece(kind);
+    for (const Tokenizer& t : {Tokenizer::from_vocabulary(v), written(v)}) {
+      const std::vector<int64_t> first = t.encode("the end", false), then = t.encode(" of it", false);
+      std::vector<int64_t> all = first;
+      all.push_back(v.eos);
+      all.insert(all.end(), then.begin(), then.end());
+      ASSERT_EQ(t.encode("the end" + v.tokens[size_t(v.eos)] + " of it", false), all) << kind;
+      EXPECT_EQ(t.encode(v.tokens[size_t(v.eos)], false), std::vector<int64_t>{v.eos}) << kind;
+      EXPECT_NE(then, t.encode("\xe2\x96\x81\xe2\x96\x81\xe2\x96\x81of it", false)) << kind;
     }
   }
 }
