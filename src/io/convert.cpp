@@ -135,7 +135,7 @@ std::vector<Converted> convert(const TensorFile& source, const std::string& path
       c.difference = converted.report[first].difference;
       continue;
     }
-    const Tensor t = back->get(c.name);
+    const Tensor t = back->tensors().size() == 1 ? back->get(size_t(0)) : back->get(c.name);  // .npy has no names
     if (t.dtype() == c.to) {
       DY_CHECK(t.sizes() == IntList(converted.tensors()[i].shape) && fingerprint(t) == converted.prints[i],
                "{}: tensor {} is not what was written there; check the disk", written, quote_name(c.name));

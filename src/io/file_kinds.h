@@ -20,7 +20,7 @@ struct FileWriter {
   const char* in_folder;  // the name that a model has in a folder
   std::string (*save)(const std::string& path, const TensorFile& source, const SaveOptions& options);
 };
-extern const FileWriter safetensors_writer, gguf_writer, torch_writer, npz_writer;
+extern const FileWriter safetensors_writer, gguf_writer, torch_writer, npz_writer, npy_writer;
 // The one meant by SaveOptions::kind, or by the path's ending; ValueError naming those there are.
 const FileWriter& writer_of(const std::string& path, const std::string& kind);
 

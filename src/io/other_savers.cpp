@@ -49,10 +49,20 @@ std::string save_as_npz(const std::string& path, const TensorFile& source, const
   return path;
 }
 
+// One array, which the file has no name for.
+std::string save_as_npy(const std::string& path, const TensorFile& source, const SaveOptions& o) {
+  refuse_parts("numpy", o);
+  DY_CHECK_AS(ValueError, source.tensors().size() == 1, "save: a .npy file has one array, and there are {}; write .npz",
+              source.tensors().size());
+  save_npy(path, source.get(0));
+  return path;
+}
+
 }  // namespace
 
 const FileWriter gguf_writer = {"gguf", ".gguf", "model.gguf", save_as_gguf};
 const FileWriter torch_writer = {"torch", ".pt .pth .bin", "pytorch_model.bin", save_as_torch};
 const FileWriter npz_writer = {"npz", ".npz", "model.npz", save_as_npz};
+const FileWriter npy_writer = {"npy", ".npy", "model.npy", save_as_npy};
 
 }  // namespace dyadic::inline v1::io

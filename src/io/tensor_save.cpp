@@ -14,7 +14,7 @@
 namespace dyadic::inline v1::io {
 namespace {
 
-constexpr const FileWriter* kWriters[] = {&safetensors_writer, &gguf_writer, &torch_writer, &npz_writer};
+constexpr const FileWriter* kWriters[] = {&safetensors_writer, &gguf_writer, &torch_writer, &npz_writer, &npy_writer};
 
 class InMemory final : public TensorFile {
   const NamedTensors& named_;

@@ -60,6 +60,13 @@ std::string Config::word(const char* key, const std::string& otherwise) const {
   if (!at(key).is_string()) wrong(key, "a text", at(key));
   return at(key).get<std::string>();
 }
+DType Config::half() const {
+  for (const json* part : {&text_, &all_})
+    for (const char* key : {"dtype", "torch_dtype"})
+      for (DType dtype : {bf16, f16})
+        if (part->contains(key) && (*part)[key] == dtype.long_name()) return dtype;
+  return {};
+}
 std::vector<int64_t> Config::integers(const char* key) const { return integers_of(text_, key); }
 std::vector<std::string> Config::layer_types(int64_t layers, const char* other) const {
   if (!has("layer_types")) return {};

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "dyadic/dtype.h"
 
 namespace dyadic::inline v1::models {
 
@@ -29,6 +30,7 @@ class Config {
   bool flag(const char* key, bool otherwise) const;
   std::string word(const char* key, const std::string& otherwise) const;
   std::vector<int64_t> integers(const char* key) const;  // a list or one; empty without
+  DType half() const;                                    // bf16 or f16, where it says that the weights are; else none
   // What a key that is missing stands for: files of some families leave out what is usual there.
   Config& usually(const char* key, const json& value) {
     if (!has(key)) text_[key] = value;

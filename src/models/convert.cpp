@@ -55,7 +55,7 @@ Converted to_gguf(const std::string& folder, const std::string& config_path, con
   put_folder(keys, folder, config_in_gguf(config), vocabulary_of(*weights, config));
   keys.emplace_back("general.quantization_version", uint32_t(2));
   const std::shared_ptr<io::TensorFile> named = gguf_of(weights, config, std::move(keys));
-  io::ConvertOptions o = kept(options);
+  io::ConvertOptions o = kept(by_gguf_names(options, *weights, config));
   if (!o.format)
     for (auto& [name, dtype] : without_ggml_type(*weights, config))
       if (const auto t = std::ranges::find(named->tensors(), name, &io::TensorInfo::name); t != named->tensors().end())
@@ -65,9 +65,8 @@ Converted to_gguf(const std::string& folder, const std::string& config_path, con
 
 // Tensors that only GGUF has as f32, by name, with the model's dtype.
 void add_own_dtypes(io::ConvertOptions& o, const io::TensorFile& weights, const Config& c) {
-  const std::string name = c.word("dtype", c.word("torch_dtype", ""));
-  if (o.format || (name != "bfloat16" && name != "float16")) return;
-  const DType dtype = name == "float16" ? f16 : bf16;
+  const DType dtype = c.half();
+  if (o.format || !dtype) return;
   const NoGrad guard;
   for (size_t i = 0; i < weights.tensors().size(); ++i) {
     const io::TensorInfo& t = weights.tensors()[i];
@@ -107,6 +106,8 @@ Converted from_gguf(const std::shared_ptr<io::GgufFile>& file, const std::string
   const std::string config = config_of(*file);
   make_folder(folder);
   options.save.metadata.emplace("format", "pt");
+  if (file->has_key(kWideKey))
+    for (std::string_view name : file->strings(kWideKey)) options.otherwise.emplace_back(name, "keep");
   auto [all, text] = into_folder(weights_of(file, config), config, folder + "/model.safetensors", options);
   write_folder(*file, folder, text);
   return all;

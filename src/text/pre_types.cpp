@@ -80,7 +80,7 @@ const std::vector<PreType>& pre_types() {
          .patterns = {"<sentinel:[0-9]+>", "(IMGIMG)((A|B|C|D|E|F|G|H|I){1,4})Z", R"(([\t\n]|    |  ))", kDigit,
                       R"([\p{P}!-/:-@\[-`{-~])", gpt2},
          .add_bos = true},
-        {" superbpe ", {R"(\p{N}+)", R"(\d{1,3}(?=(?:\d{3})*(?!\d)))"}},
+        {" superbpe ", {R"(\p{N}+)", R"(\p{N}+?(?=(?:\d{3})+(?!\d)))"}},
         {" bailingmoe bailingmoe2 llada-moe ",
          {R"('(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+)"}},
         {" seed-coder ", {kContractions + "|" + kLetters + R"(\p{N}{1}| ?[^\s\p{L}\p{N}\r\n]+|)" + kSpace}},
@@ -99,7 +99,7 @@ const std::vector<PreType>& pre_types() {
          {R"([\p{Han}]+|)" + cased(without_han(kUpperCase), without_han(kLowerCase), kContractions + "?") + kTriples + kRest}},
         {" afmoe ",
          {R"(\p{N}{1,3}(?=(?:\p{N}{3})*(?!\p{N})))",
-          R"([\u4E00-\u9FFF\u3400-\u4DBF\uF900-\uFAFF\u3040-\u309F\u30A0-\u30FF\uFF65-\uFF9F\u2F00-\u2FDF\u0E00-\u0E7F\u0E80-\u0EFF)"
+          R"([\u4E00-\u9FFF\u3400-\u4DBF\uF900-\uFAFF\u3040-\u309F\u30A0-\u30FF\uFF65-\uFF9F\u2F00-\u2FDF\u0E40-\u0E7F\u0E80-\u0EFF)"
           R"(\u1780-\u17FF\u1000-\u109F\uAA60-\uAA7F\uA9E0-\uA9FF\uAC00-\uD7AF\u1100-\u11FF]+)",
           kDeepseek + R"([\r\n]*|)" + kSpace}},
         {.names = " youtu ",

@@ -9,7 +9,7 @@
 namespace dyadic::inline v1::text {
 namespace {
 
-constexpr uint64_t kStepsPerByte = 64, kStepsAtLeast = 20000;
+constexpr uint64_t kStepsPerByte = 64, kStepsAtLeast = 1 << 20;  // the latter: 10 ms
 constexpr int kDeepestLook = 64;
 
 class Matcher {

@@ -110,6 +110,20 @@ TEST(Convert, FromKindToKind) {
   EXPECT_NE(error_of([&] { io::save(folder / "p.npz", all, {.max_shard_size = 10}); }), "no error");
 }
 
+TEST(Convert, OneArrayBecomesNpy) {
+  Folder folder;
+  const Tensor t = arange(0, 6, f32).reshape({2, 3});
+  io::save(folder / "one.safetensors", {{"x", t}});
+  io::save(folder / "two.safetensors", {{"x", t}, {"y", t + 1}});
+  const auto all = io::convert(*io::open(folder / "one.safetensors"), folder / "x.npy", {.format = f64});
+  EXPECT_TRUE(all.at(0).difference.exact);
+  EXPECT_TRUE(equal(io::open(folder / "x.npy")->get(size_t(0)), t.to(f64)));
+  try {
+    io::convert(*io::open(folder / "two.safetensors"), folder / "y.npy", {});
+    FAIL();
+  } catch (const ValueError& e) { EXPECT_STREQ(e.what(), "save: a .npy file has one array, and there are 2; write .npz"); }
+}
+
 TEST(Convert, GgufKeepsItsKeys) {
   Folder folder;
   const auto source = io::open(test_data("io/data/metadata.gguf"));

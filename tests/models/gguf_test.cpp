@@ -254,6 +254,36 @@ TEST(GgufModel, ComputedValuesComeBackExactly) {
   }
 }
 
+// GGUF has all of one dimension in f32; which of a model's 16-bit weights were so is kept.
+TEST(GgufModel, WideTensorsOfA16BitModelStayWide) {
+  Folder folder;
+  write_changed("qwen3_5", folder / "model", [](io::NamedTensors& all) {
+    for (auto& [name, t] : all) t = t.to(name.ends_with("A_log") || name.ends_with("model.norm.weight") ? f32 : bf16);
+  });
+  json c = json::parse(text_of_file(folder / "model/config.json"));
+  c["dtype"] = "bfloat16";
+  put_file(folder / "model/config.json", c.dump(2));
+  convert(folder / "model", folder / "model.gguf"), convert(folder / "model.gguf", folder / "back");
+  expect_same_weights(folder / "model", folder / "back");
+}
+
+// Names that a rule goes by are the file's that is written, or the model's own.
+TEST(GgufModel, RulesGoByEitherName) {
+  Folder folder;
+  const auto dtypes = [&](const std::string& rule) {
+    convert(model_data("llama"), folder / "a.gguf", {.map = {{rule, "q8_0"}}});
+    std::vector<std::string> all;
+    const auto file = io::open(folder / "a.gguf");
+    for (const io::TensorInfo& t : file->tensors())
+      if (t.dtype == q8_0) all.push_back(t.name);
+    return all;
+  };
+  const auto all = dtypes("*.attn_q.weight");
+  EXPECT_EQ(all.size(), 2u);
+  EXPECT_EQ(dtypes("*.self_attn.q_proj.weight"), all);
+  EXPECT_THROW(dtypes("*.self_attn.q_proj.wait"), ValueError);
+}
+
 TEST(GgufModel, LayersThatGuessAheadAreLeftBehind) {
   Folder folder;
   write_changed("deepseek_v3", folder / "model", [](io::NamedTensors& all) {

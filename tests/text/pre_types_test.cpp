@@ -40,7 +40,8 @@ TEST(pre_types, cut_as_the_models_patterns_do) {
     const auto stage = text::make_pre_tokenizer(stages);
     for (size_t i = 0; i < expected.size(); ++i) {
       const std::string s = data["texts"][i];
-      if (!s.empty()) EXPECT_EQ(json(lengths_of_pieces(*stage, s)), expected[i]) << name << ": " << s;
+      const json got = s.empty() ? json::array() : json(lengths_of_pieces(*stage, s));
+      EXPECT_EQ(got, expected[i]) << name << ": " << s;
     }
   }
   for (const text::PreType& t : text::pre_types())  // sarvam-moe's pattern is gemma4's

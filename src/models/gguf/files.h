@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "dyadic/convert.h"
 #include "dyadic/gguf.h"
 #include "models/config.h"
 #include "models/gguf/architectures.h"
@@ -13,8 +14,9 @@ namespace dyadic::inline v1::models {
 // Small files of a model's folder that a GGUF file carries under keys of this beginning, as they were.
 inline constexpr char kFileKey[] = "dyadic.file.", kTokenizerJson[] = "tokenizer.huggingface.json";
 // Keys that the way back needs: values of a tensor that is stored as another one, which does not give them again to the last
-// bit; and that tensors which have two names have the second one.
-inline constexpr char kExactKey[] = "dyadic.exact.", kOtherNames[] = "dyadic.other_names";
+// bit; that tensors which have two names have the second one; and which are f32 in a model of 16 bits, for GGUF has all of one
+// dimension in f32.
+inline constexpr char kExactKey[] = "dyadic.exact.", kOtherNames[] = "dyadic.other_names", kWideKey[] = "dyadic.f32";
 
 const Architecture& architecture_of(const io::GgufFile& file);  // ValueError where it names none that is known
 
@@ -29,6 +31,8 @@ io::GgufMetadata keys_of(const std::string& config);
 int64_t vocabulary_of(const io::TensorFile& weights, const std::string& config);  // how many tokens have an embedding
 // Of weights in dtypes that ggml does not have their names in GGUF, with these dtypes.
 std::map<std::string, DType> without_ggml_type(const io::TensorFile& weights, const std::string& config);
+// Rules of names, where these fit the model's own, by their names in GGUF.
+io::ConvertOptions by_gguf_names(io::ConvertOptions options, const io::TensorFile& weights, const std::string& config);
 std::string config_in_gguf(const std::string& config);  // without the head that is left behind
 std::shared_ptr<io::TensorFile> gguf_of(std::shared_ptr<const io::TensorFile> weights, const std::string& config,
                                         io::GgufMetadata keys);

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/log.h"
+#include "base/pattern.h"
 #include "dyadic/numbers.h"
 #include "io/bad_file.h"
 #include "io/gguf.h"
@@ -62,6 +63,7 @@ class GgufNames final : public io::TensorFile, public io::GgufSource {
   Dims dims_;
   std::vector<Made> made_;
   std::vector<TensorInfo> tensors_;
+  std::vector<std::string> wide_;
 
  public:
   GgufNames(std::shared_ptr<const io::TensorFile> file, const Config& c, io::GgufMetadata keys)
@@ -84,6 +86,7 @@ class GgufNames final : public io::TensorFile, public io::GgufSource {
       }
     }
     if (last) keys_.emplace_back(kOtherNames, true);
+    if (!wide_.empty() && c.half()) keys_.emplace_back(kWideKey, io::GgufArray(wide_));
     if (others)
       warn(fmt::format("{}: {} tensors are no part of the text model and were passed by: {}{}", path(), others,
                        io::quote_name(first), others > 1 ? ", ..." : ""));
@@ -149,6 +152,7 @@ class GgufNames final : public io::TensorFile, public io::GgufSource {
     put(n.gguf, t, {.form = n.form, .from = {i}});
     if (!n.pair.empty()) put(n.pair, t, {.form = n.form, .from = {i}, .second = true});
     if (n.form && n.form->blocks == Form::computed) remember(n, i);
+    if (t.dtype == f32) wide_.push_back(n.own);
   }
   // What is computed is not always undone to the last bit: then the values as they were go along.
   void remember(const Named& n, size_t i) {
@@ -199,6 +203,22 @@ class GgufNames final : public io::TensorFile, public io::GgufSource {
 };
 
 }  // namespace
+
+io::ConvertOptions by_gguf_names(io::ConvertOptions options, const io::TensorFile& weights, const std::string& config) {
+  const Architecture& a = *find_architecture_of(Config(config).model_type());
+  decltype(options.map) rules;
+  for (const auto& rule : options.map) {
+    rules.push_back(rule);
+    for (const TensorInfo& t : weights.tensors())
+      if (const auto n = matches(rule.first, t.name) ? of_own(a, t.name) : std::nullopt) {
+        if (rules.back() == rule) rules.pop_back();
+        rules.emplace_back(n->gguf, rule.second);
+        if (!n->pair.empty()) rules.emplace_back(n->pair, rule.second);
+      }
+  }
+  options.map = std::move(rules);
+  return options;
+}
 
 std::map<std::string, DType> without_ggml_type(const io::TensorFile& weights, const std::string& config) {
   const Architecture& a = *find_architecture_of(Config(config).model_type());

@@ -55,7 +55,7 @@ KINDS = {
     "kimi-k2": [r"[\p{Han}]+|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
                 r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
                 r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"],
-    "afmoe": [r"\p{N}{1,3}(?=(?:\p{N}{3})*(?!\p{N}))", "[一-鿿㐀-䶿豈-﫿぀-ゟ゠-ヿ･-ﾟ⼀-⿟เ-๿຀-໿ក-៿က-႟ꩠ-ꩿꧠ-꧿가-힯ᄀ-ᇿ]+", DEEPSEEK],
+    "afmoe": [r"\p{N}{1,3}(?=(?:\p{N}{3})*(?!\p{N}))", "[一-鿿㐀-䶿\uf900-﫿぀-ゟ゠-ヿ･-ﾟ⼀-⿟เ-๿຀-໿ក-៿က-႟ꩠ-ꩿꧠ-꧿가-힯ᄀ-ᇿ]+", DEEPSEEK],
     "youtu": ["[가-힣ㄱ-ㆎ]+|[！…“”‘’—：；，、-〿︰-﹏]+|[ㄅ-ㄯ]+|[一-龥぀-ゟ゠-ヿ]+", O200K.replace("{1,3}", "")],
     "gemma4": [r"[^\n]+|\n+"],
 }
@@ -64,7 +64,7 @@ TEXTS = json.loads((HERE / "expected.json").read_text())["texts"] + [
     "getUserName iPhone ÉCOLE École's I'LL we'Re İstanbul'un don't 'Sx 'twas",
     "漢字かなカナ交じり文、中文字符。测试！한국어 텍스트ㄱㄴ ㄅㄆ “quoted”‘x’—：；ภาษาไทย ខ្មែរ မြန်မာ ａｂＣ ﾊﾝｶｸ abc漢字Abc漢Ab字",
     "if (a==b) {\n\treturn x+=1;  // `x` ~ y^z | $9.99\r\n}\r\n\r\n   \n \t end  ", "   three   blanks and tabs\t\t\tx \n\n\n  y\u00a0z\u3000w \u2003",
-    "<sentinel:12> IMGIMGABCDZ IMGIMGIIIZ <sentinel:x> a    b   c  d", "नमस्ते दुनिया। हिन्दी भाषा۔ العربية، עִבְרִית é n\u0303o\u0308 Z͑ͫ̓ͪ̂ͫ̽͏̴̙̤",
+    "<sentinel:12> IMGIMGABCDZ IMGIMGIIIZ <sentinel:x> a    b   c  d", "1" * 1000 + " " + "12345" * 700 + " " + "7" * 400 + "x", "नमस्ते दुनिया। हिन्दी भाषा۔ العربية، עִבְרִית é n\u0303o\u0308 Z͑ͫ̓ͪ̂ͫ̽͏̴̙̤",
     " " * 77 + "x" + " " * 600, "ǅungla ǈ Ⴀბ ᏸᎠ ꭰ 𐐀𐐨 𞤀𞤢 ʔʕ ƻ ª º ᲐᲑ ﬁ ﬓ Ꙁ ⅷ ℂ",
 ]
 
