@@ -1,4 +1,4 @@
-// DLPack: memory shared with other tensor libraries, bfloat16 included.
+// DLPack: memory shared with other tensor libraries, bfloat16 and the formats of 8 bits included.
 #include <nanobind/ndarray.h>
 
 #include "object.h"
@@ -10,15 +10,23 @@ using Foreign = nb::ndarray<>;
 constexpr auto kFloat = uint8_t(nb::dlpack::dtype_code::Float), kInt = uint8_t(nb::dlpack::dtype_code::Int),
                kUInt = uint8_t(nb::dlpack::dtype_code::UInt), kBfloat = uint8_t(nb::dlpack::dtype_code::Bfloat),
                kBool = uint8_t(nb::dlpack::dtype_code::Bool), kComplex = uint8_t(nb::dlpack::dtype_code::Complex);
+// Codes of DLPack 1.1, dlpack.h's kDLFloat8_...
+constexpr uint8_t kE3m4 = 7, kE4m3fn = 10, kE4m3fnuz = 11, kE5m2 = 12, kE5m2fnuz = 13, kE8m0fnu = 14;
 struct Pair {
   DType ours;
   nb::dlpack::dtype theirs;
 };
-constexpr Pair kPairs[] = {{f64, {kFloat, 64, 1}},   {f32, {kFloat, 32, 1}},   {f16, {kFloat, 16, 1}},
-                           {bf16, {kBfloat, 16, 1}}, {i64, {kInt, 64, 1}},     {i32, {kInt, 32, 1}},
-                           {i16, {kInt, 16, 1}},     {i8, {kInt, 8, 1}},       {u8, {kUInt, 8, 1}},
-                           {u16, {kUInt, 16, 1}},    {u32, {kUInt, 32, 1}},    {u64, {kUInt, 64, 1}},
-                           {boolean, {kBool, 8, 1}}, {c64, {kComplex, 64, 1}}, {c128, {kComplex, 128, 1}}};
+constexpr Pair kPairs[] = {{f64, {kFloat, 64, 1}},       {f32, {kFloat, 32, 1}},
+                           {f16, {kFloat, 16, 1}},       {bf16, {kBfloat, 16, 1}},
+                           {i64, {kInt, 64, 1}},         {i32, {kInt, 32, 1}},
+                           {i16, {kInt, 16, 1}},         {i8, {kInt, 8, 1}},
+                           {u8, {kUInt, 8, 1}},          {u16, {kUInt, 16, 1}},
+                           {u32, {kUInt, 32, 1}},        {u64, {kUInt, 64, 1}},
+                           {boolean, {kBool, 8, 1}},     {c64, {kComplex, 64, 1}},
+                           {c128, {kComplex, 128, 1}},   {f8e3m4, {kE3m4, 8, 1}},
+                           {f8e4m3fn, {kE4m3fn, 8, 1}},  {f8e4m3fnuz, {kE4m3fnuz, 8, 1}},
+                           {f8e5m2, {kE5m2, 8, 1}},      {f8e5m2fnuz, {kE5m2fnuz, 8, 1}},
+                           {f8e8m0fnu, {kE8m0fnu, 8, 1}}};
 
 // stream, max_version and dl_device are hints of the protocol that change nothing here: the unversioned capsule is always
 // legal.

@@ -10,11 +10,43 @@ def is_torch_file(head):
     return head.startswith(b"PK\x03\x04") or any(magic in head for magic in _OLDER)
 
 
+def _layout(name):
+    from . import _functions
+
+    return getattr(_functions, name.removeprefix("torch."))
+
+
+def _sparse(layout, parts):
+    from . import _functions, sparse
+
+    if layout is _functions.sparse_coo:
+        indices, values, size, *coalesced = parts
+        return sparse.sparse_coo_tensor(indices, values, size, is_coalesced=bool(coalesced and coalesced[0]))
+    if layout is _functions.sparse_csr:
+        return sparse.sparse_csr_tensor(*parts)
+    raise ValueError("it has a sparse tensor in blocks or by columns; save what to_sparse_coo() gives")
+
+
+def _meta(dtype, size, stride, requires_grad):
+    from ._more_functions import empty_strided
+
+    return empty_strided(size, stride, dtype=dtype, device="meta", requires_grad=requires_grad)
+
+
+# Tensors that C++ has no value for, by what makes them.
+_TENSORS = {
+    "torch.serialization._get_layout": _layout,
+    "torch._utils._rebuild_sparse_tensor": _sparse,
+    "torch._utils._rebuild_sparse_csr_tensor": _sparse,
+    "torch._utils._rebuild_meta_tensor_no_storage": _meta,
+}
+
+
 def _make(name, raw, args, items, entries, state):
     """An object of a class that the user has allowed; the class itself without args."""
     from .serialization import _find
 
-    found = _find(*name.rsplit(".", 1))
+    found = _TENSORS.get(name) or _find(*name.rsplit(".", 1))
     if found is None:
         raise ValueError(f"it asks for {name} in a way that is not allowed")
     if args is None:
@@ -38,7 +70,7 @@ def load_torch_file(path, name):
     from .serialization import _names
 
     try:
-        return _dyadic._load_torch(path, _names(), _make)
+        return _dyadic._load_torch(path, [*_TENSORS, *_names()], _make)
     except MemoryError:
         raise
     except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError) as e:

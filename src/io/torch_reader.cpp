@@ -133,13 +133,20 @@ Tensor TorchReader::read(const Stored& s, DType dtype) const {
   return memory.dtype() == dtype ? memory : look(memory, n, dtype);
 }
 
+static Tensor values_of(const Tensor& t, const TorchView& v) {
+  const NoGrad guard;
+  const Tensor turned = v.conj ? conj(t) : t;
+  return v.neg ? -turned : turned;
+}
+
 Tensor TorchReader::map(const std::string& name, const TorchView& v) const {
   if (v.numel == 0) return make_tensor(v.sizes, v.dtype, cpu);
   const Stored& s = stored_[size_t(v.storage)];
   const int64_t item = v.dtype.itemsize();
-  if (big_endian_ || (s.entry && s.entry->method)) return make_view(read(s, v.dtype), v.sizes, v.strides, v.offset);
+  if (big_endian_ || (s.entry && s.entry->method))
+    return values_of(make_view(read(s, v.dtype), v.sizes, v.strides, v.offset), v);
   const Tensor memory = file_->tensor(name, v.dtype, {v.reach}, s.begin + uint64_t(v.offset * item), uint64_t(v.reach * item));
-  return make_view(memory, v.sizes, v.strides, 0);
+  return values_of(make_view(memory, v.sizes, v.strides, 0), v);
 }
 
 void TorchReader::read_all() {
@@ -158,7 +165,7 @@ void TorchReader::read_all() {
   for (const std::shared_ptr<Node>& n : tensors_) {
     if (n.use_count() == 1) continue;  // the values do not hold it
     const TorchView& v = view(*n);
-    n->tensor = v.numel ? make_view(of(v), v.sizes, v.strides, v.offset) : make_tensor(v.sizes, v.dtype, cpu);
+    n->tensor = v.numel ? values_of(make_view(of(v), v.sizes, v.strides, v.offset), v) : make_tensor(v.sizes, v.dtype, cpu);
     if (n->requires_grad) n->tensor.requires_grad_();
   }
   tensors_.clear();

@@ -16,6 +16,7 @@ struct TorchView {  // a tensor
   int32_t storage = -1;
   DType dtype;
   bool whole = false;                        // a storage itself, of one dimension
+  bool conj = false, neg = false;            // the memory has the values' conjugates, or the negated
   std::string stored;                        // "torch.FloatStorage"
   int64_t offset = 0, numel = 0, reach = 0;  // elements: before the first; of the tensor; from the first to behind the last
   std::vector<int64_t> sizes, strides;

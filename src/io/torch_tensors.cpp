@@ -121,9 +121,11 @@ Value TorchReader::strided(const Value::List& a, DType dtype) {
   const size_t extra = dtype ? 7 : 6;
   if (a.size() > extra && a[extra].kind() == Kind::dict)
     for (auto& [name, on] : a[extra].entries())
-      if (on.kind() == Kind::boolean && on.boolean())
-        wrong(fmt::format("a tensor whose {} bit is set: save what resolve_conj() or resolve_neg() gives",
-                          name.kind() == Kind::text ? quote_name(name.text()) : "unknown"));
+      if (on.kind() == Kind::boolean && on.boolean()) {
+        const std::string bit = name.kind() == Kind::text ? name.text() : "";
+        if (bit != "conj" && bit != "neg") wrong(fmt::format("a tensor whose {} bit is set", quote_name(bit)));
+        (bit == "conj" ? v.conj : v.neg) = true;
+      }
   if (grad && !v.dtype.is_floating_point() && !v.dtype.is_complex()) return {};
   return tensor(std::move(v), grad, false);
 }

@@ -92,6 +92,20 @@ TEST(TorchFile, ReadsBothByteOrders) {
   EXPECT_EQ(nlohmann::json::parse(file->metadata())["byteorder"], "big");
 }
 
+// What PyTorch has conjugated or negated without touching memory.
+TEST(TorchFile, ReadsTurnedNumbers) {
+  const Value v = io::load_torch(torch_stored("torch_bits.pt"));
+  const auto file = io::open(torch_stored("torch_bits.pt"));
+  EXPECT_EQ(numbers(v["imag"].tensor()), (std::vector<double>{-2, 4}));
+  EXPECT_EQ(numbers(file->get("imag")), (std::vector<double>{-2, 4}));
+  const std::pair<const char*, std::vector<double>> kWanted[] = {
+      {"conj", {1, -2, 3, 4}}, {"both", {-3, -4}}, {"plain", {1, 2, 3, -4}}};
+  for (auto& [name, want] : kWanted) {
+    EXPECT_EQ(numbers(view_as_real(v[name].tensor())), want) << name;
+    EXPECT_EQ(numbers(view_as_real(file->get(name))), want) << name;
+  }
+}
+
 TEST(TorchFile, IsAFileOfNamedTensors) {
   const auto file = io::open(torch_stored("torch_optimizer.pt"));
   EXPECT_EQ(file->kind(), "torch");

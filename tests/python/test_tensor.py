@@ -164,6 +164,12 @@ def test_dlpack():
     assert b.ctypes.data == a.ctypes.data
     y = dy.from_dlpack(dy.tensor([1, 2], dtype=dy.bfloat16))
     assert y.dtype is dy.bfloat16 and y.tolist() == [1, 2]
+    for name in "float8_e3m4 float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu".split():
+        narrow = dy.tensor([1.0, 2.0], dtype=getattr(dy, name))
+        shared = dy.from_dlpack(narrow)
+        assert shared.dtype is narrow.dtype and shared.tolist() == [1, 2] and shared.data_ptr() == narrow.data_ptr()
+    with pytest.raises(TypeError, match="no such dtype"):
+        dy.ones(64, dtype="q8_0").__dlpack__()
     assert dy.from_dlpack(dy.ones(2, 3).T).stride() == (1, 3)
     with pytest.raises(TypeError, match="requires grad"):
         np.from_dlpack(dy.ones(2, requires_grad=True))

@@ -55,6 +55,20 @@ def test_what_is_saved_for_torch(name, tmp_path):
     assert words(dy.load(memory)) == WANTED[name]
 
 
+def test_numbers_that_torch_turned_lazily():
+    x = dy.load(DATA / "torch_bits.pt")
+    assert {k: v.tolist() for k, v in x.items()} == {"conj": [1 - 2j, 3 + 4j], "imag": [-2.0, 4.0], "both": [-3 - 4j], "plain": [1 + 2j, 3 - 4j]}
+    assert x["imag"].dtype is dy.float32
+
+
+def test_tensors_that_are_not_strided_memory():
+    x = dy.load(DATA / "torch_kinds.pt")
+    assert x["coo"].layout is dy.sparse_coo and x["csr"].layout is dy.sparse_csr and not x["coo"].is_coalesced() and x["coalesced"].is_coalesced()
+    for name in ("coo", "coalesced", "csr"):
+        assert x[name].to_dense().tolist() == [[0, 0, 3], [4, 0, 5]], name
+    assert x["meta"].is_meta and x["meta"].shape == (3, 2) and x["meta"].stride() == (1, 3)
+
+
 def test_memory_stays_shared(tmp_path):
     a = dy.arange(12.0)
     both = [1]

@@ -52,6 +52,16 @@ def values():
     }
 
 
+def bits():
+    c = torch.tensor([1 + 2j, 3 - 4j])
+    return {"conj": c.conj(), "imag": c.clone().conj().imag, "both": torch._neg_view(c.conj())[1:], "plain": c}
+
+
+def kinds():
+    coo = torch.sparse_coo_tensor([[0, 1, 1], [2, 0, 2]], [3.0, 4.0, 5.0], (2, 3))
+    return {"coo": coo, "coalesced": coo.coalesce(), "csr": coo.to_sparse_csr(), "meta": torch.empty(2, 3, device="meta").t()}
+
+
 class Mine:
     def __init__(self):
         self.weight, self.name = torch.ones(3), "mine"
@@ -120,6 +130,8 @@ def write():
     torch.save(small, HERE / "torch_little.pt")
     turned(HERE / "torch_little.pt", HERE / "torch_big.pt")
     lines.append(f"little {words(small)}")
+    torch.save(bits(), HERE / "torch_bits.pt")
+    torch.save(kinds(), HERE / "torch_kinds.pt")
     torch.save({"weights": torch.ones(2), "object": Mine(), "layer": torch.nn.Linear(2, 2)}, HERE / "torch_module.pt")
     (HERE / "torch_values.txt").write_text("\n".join(lines) + "\n")
 
