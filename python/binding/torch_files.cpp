@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "dyadic/torch_file.h"
+#include "io/file_kinds.h"
 #include "object.h"
 
 namespace dyadic::inline v1::python {
@@ -220,6 +221,9 @@ void add_torch_files(nb::module_& m) {
         io::save_torch(path.native(), v);
       },
       nb::arg("obj"), nb::arg("path"), "Writes what PyTorch's torch.load(weights_only=True) reads.");
+  m.def(
+      "_is_torch_name", [](const std::string& path) { return io::has_ending(path, io::torch_writer.endings); }, nb::arg("path"),
+      "Whether a name is that of PyTorch's files.");
 }
 
 }  // namespace dyadic::inline v1::python

@@ -1,5 +1,5 @@
-"""save and load: plain data with tensors in it, as a safetensors file that any of its readers opens. Nothing in a file is ever run,
-unless it holds more than data (a whole module, say): that is a pickle, which load opens with weights_only=False alone.
+"""save and load: plain data with tensors in it, as a safetensors file that any of its readers opens, or as PyTorch's. Nothing in a file is ever
+run, unless it holds more than data (a whole module, say): that is a pickle, which load opens with weights_only=False alone.
 
 A dict of names and tensors is the file's tensors by these names. Other data is a tree in the file's metadata (key "python.tree"),
 whose tensors are named 0, 1, 2 ... Tensors that share memory share it again when they are loaded. What a state_dict() knows of
@@ -155,10 +155,16 @@ def save(obj, f, metadata=None, *, format=None, pickle_module=None, pickle_proto
     """Writes tensors, numbers, text, and lists, tuples, sets and dicts of them to a path or a file object, whole or not at all. Scaled
     tensors keep their bits. A dict of tensors is a safetensors file under its names; metadata is a dict of text beside it. Whatever
     holds other objects (a module) is pickled; its state_dict() is the safer thing to save. pickle_module: what
-    pickles it, instead of pickle. format="torch": a file that PyTorch's torch.load opens, of tensors and plain data alone; None or
-    "safetensors": as above, whatever the file is called."""
+    pickles it, instead of pickle. format="torch": a file that PyTorch's torch.load opens, of tensors and plain data alone, and so
+    without a format a file that is called .pt, .pth or .bin, where PyTorch has the dtypes; "safetensors": as above, whatever the
+    file is called."""
     if format == "torch":
         return _save_torch(obj, f, metadata)
+    if format is None and not metadata and isinstance(f, (str, os.PathLike)) and _dyadic._is_torch_name(os.fspath(f)):
+        try:
+            return _save_torch(obj, f, None)
+        except (TypeError, ValueError):  # PyTorch has no form for it
+            pass
     if format not in (None, "safetensors"):
         raise ValueError(f'save: an unknown format: "{format}"; the known ones are safetensors and torch')
     try:

@@ -21,6 +21,7 @@ struct FileWriter {
   std::string (*save)(const std::string& path, const TensorFile& source, const SaveOptions& options);
 };
 extern const FileWriter safetensors_writer, gguf_writer, torch_writer, npz_writer, npy_writer;
+bool has_ending(const std::string& path, const char* endings);
 // The one meant by SaveOptions::kind, or by the path's ending; ValueError naming those there are.
 const FileWriter& writer_of(const std::string& path, const std::string& kind);
 

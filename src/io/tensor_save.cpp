@@ -45,6 +45,8 @@ class InMemory final : public TensorFile {
   size_t same_as(size_t i) const override { return same_[i]; }
 };
 
+}  // namespace
+
 bool has_ending(const std::string& path, const char* endings) {
   std::string_view rest(endings);
   while (!rest.empty()) {
@@ -54,8 +56,6 @@ bool has_ending(const std::string& path, const char* endings) {
   }
   return false;
 }
-
-}  // namespace
 
 std::vector<int64_t> storage_order(IntList sizes, IntList strides) {
   std::vector<int64_t> order(sizes.size()), moved;

@@ -69,6 +69,17 @@ def test_tensors_that_are_not_strided_memory():
     assert x["meta"].is_meta and x["meta"].shape == (3, 2) and x["meta"].stride() == (1, 3)
 
 
+def test_the_name_says_whose_file_it_is(tmp_path):
+    x = {"w": dy.ones(2, 3), "step": 3}
+    for ending, is_torchs in [("pt", True), ("pth", True), ("bin", True), ("safetensors", False), ("ckpt", False)]:
+        path = tmp_path / f"x.{ending}"
+        dy.save(x, path)
+        assert zipfile.is_zipfile(path) == is_torchs
+        assert words(dy.load(path)) == words(x)
+    dy.save({"w": dy.ones(2, 64).to("nf4")}, tmp_path / "x.pt")  # PyTorch has no such dtype
+    assert not zipfile.is_zipfile(tmp_path / "x.pt") and dy.load(tmp_path / "x.pt")["w"].dtype == dy.nf4
+
+
 def test_memory_stays_shared(tmp_path):
     a = dy.arange(12.0)
     both = [1]
