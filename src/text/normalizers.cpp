@@ -39,7 +39,7 @@ void to_lower(std::string& s) { s = lower(s); }
 // StripAccents drops all marks, BertNormalizer those alone that take no space.
 void drop_marks(std::string& s, bool all) {
   for_each_char(s, [all](char32_t c, std::string& out) {
-    if (all ? !is_mark(c) : category(c) != Category::Mn) append_utf8(out, c);
+    if (!(all ? is_mark(c) : is_accent(c))) append_utf8(out, c);
   });
 }
 void strip(std::string& s, bool left, bool right) {
@@ -69,8 +69,8 @@ bool is_chinese(char32_t c) {
 void bert(std::string& s, const BertOptions& o) {
   if (o.clean)
     for_each_char(s, [](char32_t c, std::string& out) {
-      const bool blank = c == '\t' || c == '\n' || c == '\r' || (is_space(c) && category(c) != Category::Cc);
-      if (c == 0 || c == 0xfffd || (!blank && category(c) >= Category::Cc && category(c) <= Category::Co)) return;
+      const bool blank = c == '\t' || c == '\n' || c == '\r' || (is_space(c) && !is_control(c));
+      if (c == 0 || c == 0xfffd || (!blank && is_control(c))) return;
       blank ? out += ' ' : (append_utf8(out, c), out);
     });
   if (o.chinese)

@@ -49,7 +49,6 @@ class SplitByKind : public PreTokenizer {
 
 bool ascii_punctuation(char32_t c) { return c < 128 && c > 32 && c != 127 && !is_letter(c) && !is_number(c); }
 bool bert_punctuation(char32_t c) { return ascii_punctuation(c) || is_punctuation(c); }
-bool is_numeric(char32_t c) { return is_number(c); }
 
 class Bert : public PreTokenizer {
  public:

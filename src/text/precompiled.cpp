@@ -40,7 +40,7 @@ class Precompiled : public Normalizer {
   static bool extends(char32_t before, char32_t c) {
     if (before == '\r' && c == '\n') return true;
     if (category(before) == Category::Cc || before == 0x2028 || before == 0x2029) return false;
-    return is_mark(c) || c == 0x200c || c == 0x200d || c - 0x1f3fb < 5;
+    return (category(c) >= Category::Mn && category(c) <= Category::Me) || c == 0x200c || c == 0x200d || c - 0x1f3fb < 5;
   }
 
  public:

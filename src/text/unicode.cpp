@@ -1,4 +1,4 @@
-// Characters: tables of Unicode 16 unpacked when first asked for, and UTF-8.
+// Characters: tables of Unicode unpacked when first asked for, and UTF-8.
 #include "text/unicode.h"
 
 #include <algorithm>
@@ -18,8 +18,19 @@ constexpr size_t kCodes = 0x110000;
 struct Tables {
   std::vector<Category> category;
   std::vector<std::pair<char32_t, char32_t>> lower, upper;  // sorted by the first
-  std::vector<std::vector<char32_t>> scripts;               // where each begins, ends, begins again
+  using Ranges = std::vector<char32_t>;                     // where one begins, ends, the next begins
+  std::vector<Ranges> scripts;
+  Ranges marks, accents, punctuation, controls, numbers;
 };
+
+Tables::Ranges ranges(Unpacker& in, size_t most) {
+  Tables::Ranges all;
+  for (char32_t at = 0; all.size() < most && in.more();) all.push_back(at += in.next());
+  return all;
+}
+bool in_ranges(const Tables::Ranges& all, char32_t code) {
+  return code < kCodes && (std::upper_bound(all.begin(), all.end(), code) - all.begin()) % 2;
+}
 
 Tables make_tables() {
   Tables t;
@@ -40,9 +51,16 @@ Tables make_tables() {
   }
   std::sort(t.upper.begin(), t.upper.end());
   for (Unpacker in(kScriptRuns); in.more();) {
-    auto& ends = t.scripts.emplace_back(in.next());
-    char32_t at = 0;
-    for (char32_t& end : ends) end = at += in.next();
+    const size_t n = in.next();
+    t.scripts.push_back(ranges(in, n));
+  }
+  for (auto& [to, packed] : {std::pair(&t.marks, kMarks9),
+                             {&t.accents, kAccents8},
+                             {&t.punctuation, kPunctuation8},
+                             {&t.controls, kControls8},
+                             {&t.numbers, kNumbers17}}) {
+    Unpacker in(packed);
+    *to = ranges(in, SIZE_MAX);
   }
   return t;
 }
@@ -72,10 +90,12 @@ int script(std::string_view name) {
     if (name == kScriptNames[i]) return int(i);
   return -1;
 }
-bool in_script(char32_t code, int script) {
-  const auto& ends = tables().scripts[size_t(script)];
-  return code < kCodes && (std::upper_bound(ends.begin(), ends.end(), code) - ends.begin()) % 2;
-}
+bool in_script(char32_t code, int script) { return in_ranges(tables().scripts[size_t(script)], code); }
+bool is_mark(char32_t c) { return in_ranges(tables().marks, c); }
+bool is_accent(char32_t c) { return in_ranges(tables().accents, c); }
+bool is_punctuation(char32_t c) { return in_ranges(tables().punctuation, c); }
+bool is_control(char32_t c) { return in_ranges(tables().controls, c); }
+bool is_numeric(char32_t c) { return in_ranges(tables().numbers, c); }
 char32_t lower(char32_t c) {
   if (c < 128) return c - 'A' < 26 ? c + 32 : c;
   return mapped(tables().lower, c);

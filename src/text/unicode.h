@@ -1,4 +1,6 @@
-// Unicode 16: categories, lower case, normal forms, and UTF-8 that keeps whatever bytes it is given.
+// Characters as Hugging Face's tokenizers 0.23 know them, which have four Unicodes: 17 for lower case and numbers, 16 for
+// categories and scripts, which patterns name, 9 for normal forms and the marks that StripAccents drops, 8 for BERT's accents,
+// punctuation and control characters. And UTF-8 that keeps whatever bytes it is given.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -51,11 +53,14 @@ Char last_char(std::string_view text);               // the character that a tex
 
 Category category(char32_t code);  // of a bad byte: Cn
 inline bool is_letter(char32_t c) { return c < 128 ? (c | 32) - 'a' < 26 : category(c) <= Category::Lo; }
-inline bool is_mark(char32_t c) { return category(c) >= Category::Mn && category(c) <= Category::Me; }
 inline bool is_number(char32_t c) {
   return c < 128 ? c - '0' < 10 : category(c) >= Category::Nd && category(c) <= Category::No;
 }
-inline bool is_punctuation(char32_t c) { return category(c) >= Category::Pc && category(c) <= Category::Po; }
+bool is_mark(char32_t c);           // of Unicode 9
+bool is_accent(char32_t c);         // a mark that takes no space, of Unicode 8
+bool is_punctuation(char32_t c);    // of Unicode 8
+bool is_control(char32_t c);        // of Unicode 8: Cc, Cf and Co
+bool is_numeric(char32_t c);        // of Unicode 17
 inline bool is_space(char32_t c) {  // White_Space
   if (c < 128) return c == ' ' || c - 9 < 5;
   return c == 0x85 || c == 0xa0 || c == 0x1680 || c - 0x2000 < 11 || c == 0x2028 || c == 0x2029 || c == 0x202f || c == 0x205f ||
