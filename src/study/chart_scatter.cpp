@@ -276,7 +276,7 @@ std::string formats_chart(const StudyResult& s, double width) {
     f.dots.push_back({r.name.substr(0, r.name.find('(')),
                       tip(s, r.name, fmt::format("{:.2f} bits", r.bits_per_weight), judged_value(s, r), d), near ? "in" : "out",
                       r.bits_per_weight, metric ? d.delta : r.val_loss, half_interval(d), 0, near,
-                      r.name == s.recommendation.format, &r == f32});
+                      r.name == s.recommendation.uniform, &r == f32});
   }
   // Short names (without parameters) unless two formats share one.
   for (Dot& d : f.dots) {
