@@ -148,7 +148,7 @@ struct Scatter {
   }
 
   std::string full_label(const Dot& d) const {
-    const std::string name = short_name(d.label, 26);
+    const std::string name = short_name(d.label, std::min(26, int((right - left) / 2.2 / kPerColumn)));  // fits on either side
     return beyond(d) ? fmt::format("{} ({})", name, delta_text(d.y - f.zero)) : name;
   }
 

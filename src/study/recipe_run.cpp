@@ -81,8 +81,8 @@ void RecipeRun::put_measures(RecipeResult& r, std::vector<double> times) {
   if (times.size() > 4) times.erase(times.begin(), times.begin() + 2);
   const double step_s = times.empty() ? r.step_ms / 1e3 : median(std::move(times));
   set_step_time(r, step_s, subject.items(), flops_per_step_);
-  const double samples = double(r.sampled_steps.size()), each = plain_s_ / (double(r.steps) - samples);
-  r.sampling = std::max((own_s_ - samples * each) / (double(r.steps) * each), 0.0);
+  const double samples = double(r.sampled_steps.size());
+  r.sampling = std::max((own_s_ / step_s - samples) / double(r.steps), 0.0);
 }
 
 // Peaks are of the whole run, whatever part of it this process does.
@@ -92,10 +92,7 @@ void RecipeRun::take_measures(const RecipeResult& r) {
       peaks_.peak[size_t(category)] = before_.live[size_t(category)] + *measured;
   if (r.bytes.peak.measured) peaks_.total_peak = before_.total + *r.bytes.peak.measured;
   if (const double flops = flops_of_step(r); std::isfinite(flops)) flops_per_step_ = flops;
-  const double samples = double(r.sampled_steps.size());
-  if (!std::isfinite(r.sampling)) return;
-  plain_s_ = (double(r.steps) - samples) * r.step_ms / 1e3;
-  own_s_ = (r.sampling * double(r.steps) + samples) * r.step_ms / 1e3;
+  if (std::isfinite(r.sampling)) own_s_ = (r.sampling * double(r.steps) + double(r.sampled_steps.size())) * r.step_ms / 1e3;
 }
 
 void RecipeRun::keep(const RecipeResult& r) {
@@ -172,8 +169,7 @@ bool RecipeRun::run(RecipeResult& r) {
       loss = trainer->step();
     double took = seconds_now() - t;
     if (trainer->nan()) break;
-    (count ? own_s_ : plain_s_) += took;
-    if (!count) times.push_back(took);
+    count ? void(own_s_ += took) : times.push_back(took);
     if (measure && (step % every == 0 || step == plan.steps - 1)) r.curve.push_back({step + 1, loss, kUnknown});
     progress.step(step + 1, loss, double(items) / took);
     if (!measure || !evaluation_due(step + 1, plan.steps, subject)) continue;

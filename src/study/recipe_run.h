@@ -48,7 +48,7 @@ class RecipeRun {
   void evaluate_on_the_way(RecipeResult& r);
   void keep(const RecipeResult& r);
   MemoryStats before_, peaks_;
-  double plain_s_ = 0, own_s_ = 0;  // steps; those that are sampled, and what is kept beside
+  double own_s_ = 0;  // sampled steps, and what is kept beside
   double kept_at_ = 0;
   double flops_per_step_ = kUnknown;
 };
