@@ -37,6 +37,11 @@ int64_t first_size(const std::vector<Tensor>& tensors) {
 
 }  // namespace
 
+void as_data(const data::Value& batch) {
+  for (const Tensor& t : tensors_of(batch))
+    if (t.impl()->storage->category == Category::temporary) set_category(t, Category::data);
+}
+
 Example::Example(const data::Value& batch) {
   for (const Tensor& t : tensors_of(batch)) parts_.push_back({empty(t.sizes(), t.dtype(), meta), parts_.size(), 1, 0, true});
   size_t i = 0;
@@ -46,11 +51,13 @@ Example::Example(const data::Value& batch) {
 }
 
 Example::Example(Source& source, FunctionRef<void(const data::Value&)> look) {
+  const CategoryScope scope(Category::data);
   const auto stream = source.alone();
   reset_peak_memory_stats();
   data::Value batch = stream->next(0);
   const MemoryStats made = memory_stats();
   making_ = made.peak[size_t(Category::data)] - made.live[size_t(Category::data)];
+  as_data(batch);
   look(batch);
   std::vector<Tensor> tensors = tensors_of(batch);
   rows_ = first_size(tensors);

@@ -7,6 +7,9 @@
 
 namespace dyadic::inline v1::study {
 
+// What a batch lies in is data to the ledger, no temporary that becomes an activation where backward reads it.
+void as_data(const data::Value& batch);
+
 class Example {
  public:
   Example() = default;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "study/example.h"
 
 namespace dyadic::inline v1::study {
 namespace {
@@ -49,6 +50,7 @@ class ListSource : public Source {
  public:
   explicit ListSource(std::vector<Value> batches) : batches_(std::move(batches)) {
     DY_CHECK_AS(ValueError, !batches_.empty(), "study: there is no batch in an empty list");
+    for (const Value& batch : batches_) as_data(batch);
   }
   std::unique_ptr<Stream> stream() override { return std::make_unique<Steps>(*this); }
   void each(FunctionRef<bool(const Value&)> body) override {

@@ -24,13 +24,14 @@ std::string in_one_line(std::string_view what) {
   const auto first_line = [](std::string_view text) { return text.substr(0, text.find('\n')); };
   const size_t trace = what.rfind("Traceback (most recent call last):\n");
   if (trace == what.npos) return std::string(first_line(what));
-  std::string_view where;
+  std::string_view where, outside;  // the last place; the last that is none of the package's
   for (what.remove_prefix(what.find('\n', trace) + 1); what.starts_with(' ');) {
     const std::string_view line = first_line(what);
     if (line.starts_with("  File ")) where = line.substr(2);
+    if (line.starts_with("  File ") && line.find("/dyadic/") == line.npos) outside = where;
     what.remove_prefix(std::min(line.size() + 1, what.size()));
   }
-  return fmt::format("{} ({})", first_line(what), where);
+  return fmt::format("{} ({})", first_line(what), outside.empty() ? where : outside);
 }
 
 }  // namespace dyadic::inline v1::study

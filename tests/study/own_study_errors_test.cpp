@@ -102,6 +102,9 @@ TEST(OwnStudy, ErrorsInOneLine) {
                   "TypeError: no\nbecause"),
       "TypeError: no (File \"b.py\", line 7, in g)");
   EXPECT_EQ(in_one_line("ValueError: x"), "ValueError: x");
+  EXPECT_EQ(in_one_line("Traceback (most recent call last):\n  File \"a.py\", line 3, in f\n    g()\n"
+                        "  File \"/x/dyadic/nn.py\", line 7, in g\nTypeError: no"),
+            "TypeError: no (File \"a.py\", line 3, in f)");
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include "account/machine.h"
 #include "own_study.h"
+#include "study/trainer.h"
 
 namespace dyadic::inline v1::study {
 namespace {
@@ -15,7 +16,9 @@ Tensor per_row(nn::Module& model, const Value& batch) { return mean(square(model
 void expect_predicted(const Study& found, const char* what) {
   for (const RecipeResult& r : found.result.recipes) {
     EXPECT_EQ(r.bytes.peak.predicted, r.bytes.peak.measured) << what << ", " << r.name;
-    EXPECT_EQ(r.bytes.data.predicted, r.bytes.data.measured) << what << ", " << r.name;
+    for (auto [category, amount] : kAmounts)
+      EXPECT_EQ((r.bytes.*amount).predicted, (r.bytes.*amount).measured)
+          << what << ", " << r.name << ", " << category_name(category);
     EXPECT_TRUE(r.bytes.peak.measured) << what;
   }
   EXPECT_TRUE(found.result.notes.empty()) << what << ": " << found.result.notes[0];
