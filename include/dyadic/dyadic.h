@@ -20,6 +20,7 @@
 #include "dyadic/gguf.h"
 #include "dyadic/gpt.h"
 #include "dyadic/images.h"
+#include "dyadic/interrupt.h"
 #include "dyadic/io.h"
 #include "dyadic/linalg.h"
 #include "dyadic/llama.h"

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "dyadic/data.h"
+#include "dyadic/interrupt.h"
 #include "dyadic/nn.h"
 #include "dyadic/optim.h"
 #include "dyadic/study_result.h"
@@ -127,8 +128,9 @@ struct Study {
   std::string json() const;                                     // report.json
 };
 
-// Everything that can be refused is refused before training starts: ValueError naming the option. Ctrl-C, where the program has
-// asked for it (install_interrupt_handler), ends with the report so far.
+// Everything that can be refused is refused before training starts: ValueError naming the option. An error under one recipe, or
+// of one format, is that row's, and the others go on; one in f32, the reference, is thrown. Ctrl-C, where the program has asked
+// for it (install_interrupt_handler), ends with the report so far.
 Study study(const MakeModel& make_model, const Batches& batches, const Loss& loss, const StudyOptions& options = {});
 
 // No training: a trained module with its weights stored in every format, judged by evaluate(model): numbers, one for each

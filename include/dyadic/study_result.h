@@ -9,6 +9,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace dyadic::inline v1::study {
@@ -66,7 +67,8 @@ struct LossDelta {
   double se_token = kUnknown, se_window = kUnknown, se_seed = kUnknown;
 };
 
-enum class Status : uint8_t { pending, running, done, stopped };  // running: interrupted; stopped: the loss was not finite
+// running: interrupted; stopped: the loss was not finite; failed: it ended in an error
+enum class Status : uint8_t { pending, running, done, stopped, failed };
 
 struct RecipeResult {
   std::string name;  // "bf16-adam8"
@@ -82,11 +84,11 @@ struct RecipeResult {
   // The median over turns, short runs in which all recipes alternate; where training was too short for them (0), of its steps.
   int turns = 0;
   double step_spread = kUnknown;  // largest less smallest of the turns, as a share of step_ms
-  double sampling = kUnknown;     // what the sampled steps took beyond others, as a share of the time of training
+  double sampling = kUnknown;     // what the study did beside training and evaluating, as a share of the time of training
   double step_ms = kUnknown, tokens_per_s = kUnknown, flops_per_s = kUnknown, mfu = kUnknown;
   double flops_peak = kUnknown;  // what mfu divides by: the machine's peak in the dtype this recipe multiplies in
   Bytes bytes;
-  Count resident_peak;             // growth of the process's resident size, high-water mark
+  Count resident_peak;             // what the process grew by in two steps after training, in pages of 4 KiB
   Count skipped_steps;             // by the loss scaler
   double lost_updates = kUnknown;  // share of the nonzero parameter updates that left the stored weight as it was, 0 .. 1
   Count overflows, flushed;        // on the sampled steps
@@ -95,6 +97,7 @@ struct RecipeResult {
   std::vector<ModuleRounding> modules;  // where that was asked for
   std::vector<DtypeCalls> dtype_calls;
   std::optional<FirstNaN> nan;
+  std::string error;  // of one that failed, in one line
   int64_t steps = 0;  // done
   std::vector<CurvePoint> curve;
 };
@@ -102,6 +105,7 @@ struct RecipeResult {
 struct FormatResult {
   std::string name;  // "nf4(block=64,double)"
   Status status = Status::pending;
+  std::string error;                  // of one that failed, in one line
   double bits_per_weight = kUnknown;  // over the tensors stored in the format, all scales counted
   Count bytes;                        // of the whole model, tied weights once
   double val_loss = kUnknown;
@@ -127,10 +131,11 @@ struct ModuleLoss {
 
 // Where the loss of one format comes from, and the mixture that avoids it.
 struct Layers {
-  std::string format, keep;         // what modules are stored in, and those that are kept in more bits
-  std::vector<ModuleLoss> modules;  // worst first
-  Count bytes;                      // of the whole model as mixed; none: no mixture is both near enough and smaller
-  double value = kUnknown;          // its loss or metric
+  std::string format, keep;                          // what modules are stored in, and those that are kept in more bits
+  std::vector<std::pair<std::string, Count>> tried;  // formats that were looked into, and the bytes of their mixtures
+  std::vector<ModuleLoss> modules;                   // worst first
+  Count bytes;              // of the whole model as mixed; none: no mixture is both near enough and smaller
+  double value = kUnknown;  // its loss or metric
   LossDelta vs_f32;
 };
 
@@ -186,8 +191,11 @@ struct Options {  // what was asked, with every default made explicit
 };
 
 struct Recommendation {
-  std::string recipe, format;  // empty (null): f32 itself has no finite loss
-  std::string why;             // plain sentences with the numbers
+  std::string recipe, format;                                // empty (null): f32 itself has no finite loss
+  std::vector<std::pair<std::string, std::string>> modules;  // that are not stored in the format but, by name, in this one
+  std::string uniform;  // the best format for all of them: where no module differs, the format
+  Count bytes;          // of the model as it is stored then
+  std::string why;      // plain sentences with the numbers
 };
 
 struct StudyResult {
@@ -219,7 +227,7 @@ struct StudyResult {
   }
 };
 
-const char* status_name(Status);      // "pending", "running", "done", "stopped"
+const char* status_name(Status);      // "pending", "running", "done", "stopped", "failed"
 const char* minimize_name(Minimize);  // "memory", "time"
 
 }  // namespace dyadic::inline v1::study

@@ -6,8 +6,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include "base/interrupt.h"
 #include "data.h"
+#include "dyadic/interrupt.h"
 #include "dyadic/plan.h"
 #include "nn.h"
 #include "options.h"
@@ -22,6 +22,18 @@ using study::Study;
 using Function = std::shared_ptr<Held>;
 
 Function held(nb::handle o) { return std::make_shared<Held>(nb::borrow(o)); }
+
+// What somebody's function gives. KeyboardInterrupt and SystemExit are no errors of one recipe: they end the study.
+template <class F> auto asking(F&& f) {
+  return calling_python([&] {
+    try {
+      return f();
+    } catch (const nb::python_error& e) {
+      if (!e.matches(PyExc_Exception)) request_interrupt();
+      throw;
+    }
+  });
+}
 
 // Any object with __iter__: gone through again and again. A run that goes on passes by what it has had.
 class Iterable : public study::Source {
@@ -100,14 +112,14 @@ study::Batches read_batches(nb::handle o) {
   DY_CHECK_AS(TypeError, PyCallable_Check(o.ptr()),
               "study: batches are a DataLoader, a list, another iterable or a function of the step, not a {}",
               Py_TYPE(o.ptr())->tp_name);
-  return [f = held(o)](int64_t step) { return calling_python([&] { return foreign_value(f->get()(step)); }); };
+  return [f = held(o)](int64_t step) { return asking([&] { return foreign_value(f->get()(step)); }); };
 }
 
 // f(model, batch) -> tensor
 study::Loss read_loss(nb::handle o) {
   if (o.is_none()) return {};
   return [f = held(o)](Module& model, const data::Value& batch) {
-    return calling_python([&] {
+    return asking([&] {
       nb::object result = f->get()(nb::cast(&model, nb::rv_policy::reference), to_object(batch, false));
       DY_CHECK_AS(TypeError, is_tensor(result.ptr()), "study: {} gave a {}, not a tensor", nb::repr(f->get()).c_str(),
                   Py_TYPE(result.ptr())->tp_name);
@@ -119,7 +131,7 @@ study::Loss read_loss(nb::handle o) {
 // f("cpu") or f("meta") -> module
 study::MakeModel read_make(nb::handle o) {
   return [f = held(o)](nn::Options options) {
-    return calling_python([&] {
+    return asking([&] {
       nb::object model = f->get()(options.device.name());
       DY_CHECK_AS(TypeError, is_module(model), "study: make_model gave a {}, not a Module", Py_TYPE(model.ptr())->tp_name);
       return nb::cast<std::shared_ptr<Module>>(model);
@@ -218,7 +230,7 @@ Study run_formats(nb::handle model, nb::handle evaluate, std::vector<std::string
                                 .tolerance = tolerance,
                                 .name = std::move(name),
                                 .out = std::move(out)};
-  const study::Evaluate call = [&](Module&) { return calling_python([&] { return tensor_of(evaluate(model).ptr()); }); };
+  const study::Evaluate call = [&](Module&) { return asking([&] { return tensor_of(evaluate(model).ptr()); }); };
   Module& m = nb::cast<Module&>(model);
   const Interruptible scope;
   nb::gil_scoped_release released;

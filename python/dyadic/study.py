@@ -111,8 +111,9 @@ class Study:
         return not self._part.interrupted
 
     @property
-    def recommendation(self) -> dict[str, str]:
-        """"recipe", "format" and "why"; a name is None where nothing can be said."""
+    def recommendation(self) -> dict[str, Any]:
+        """"recipe", "format" with the "modules" that are stored in another one, by name ({}: none), "uniform", the best single format,
+        "bytes" of the model so stored, and "why"; a name is None where nothing can be said."""
         return self.to_dict()["recommendation"]
 
     @property
@@ -232,7 +233,8 @@ def study(
                        study in that folder, to the same bits as an unbroken one
     progress           a bar or lines on standard error
 
-    What can be refused is refused before training starts. Ctrl-C ends with the report so far, and then raises KeyboardInterrupt."""
+    What can be refused is refused before training starts. An error under one recipe, or of one format, is that row's ("error"), and the
+    others go on; one in f32, the reference, is raised. Ctrl-C ends with the report so far, and then raises KeyboardInterrupt."""
     _check_minimize(minimize)
     options = {
         "evaluation": evaluation,

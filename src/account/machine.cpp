@@ -1,5 +1,6 @@
 #include "account/machine.h"
 
+#include <sys/prctl.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -97,5 +98,8 @@ bool reset_resident_high_water() {
   out << "5" << std::flush;
   return bool(out);
 }
+
+SmallPages::SmallPages() : before_(prctl(PR_GET_THP_DISABLE, 0, 0, 0, 0)) { prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0); }
+SmallPages::~SmallPages() { prctl(PR_SET_THP_DISABLE, before_ > 0, 0, 0, 0); }
 
 }  // namespace dyadic::inline v1::account

@@ -24,4 +24,13 @@ int64_t resident_bytes();
 int64_t resident_high_water();
 bool reset_resident_high_water();  // false where the system does not allow it
 
+class SmallPages {  // while it lives, this process gets no huge pages
+  int before_;
+
+ public:
+  SmallPages();
+  ~SmallPages();
+  SmallPages(const SmallPages&) = delete;
+};
+
 }  // namespace dyadic::inline v1::account

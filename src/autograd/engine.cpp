@@ -231,7 +231,7 @@ class Run {
     if (n.nin > kFew) many = std::make_unique<Tensor[]>(n.nin), results = many.get();
     const struct Module {
       uint32_t before = t_module;
-      ~Module() { t_module = before; }
+      ~Module() { leave_module(before); }
     } module;
     t_module = n.module;
     {

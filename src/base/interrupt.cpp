@@ -1,4 +1,4 @@
-#include "base/interrupt.h"
+#include "dyadic/interrupt.h"
 
 #include <signal.h>
 

@@ -7,10 +7,10 @@
 #include "account/machine.h"
 #include "base/check.h"
 #include "base/clock.h"
-#include "base/interrupt.h"
 #include "base/text.h"
 #include "cli/json.h"
 #include "dyadic/device.h"
+#include "dyadic/interrupt.h"
 
 namespace dyadic::inline v1::cli {
 namespace {

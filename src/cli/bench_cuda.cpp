@@ -6,11 +6,11 @@
 #include <numeric>
 
 #include "base/check.h"
-#include "base/interrupt.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "cli/bench.h"
 #include "device/backend.h"
+#include "dyadic/interrupt.h"
 #include "tensor/impl.h"
 
 namespace dyadic::inline v1::cli {

@@ -4,9 +4,9 @@
 #include <memory>
 
 #include "base/check.h"
-#include "base/interrupt.h"
 #include "cli/bench_cuda.h"
 #include "cli/bench_gpt.h"
+#include "dyadic/interrupt.h"
 #include "dyadic/models.h"
 
 namespace dyadic::inline v1::cli {

@@ -1,11 +1,11 @@
 // dyadic bench cuda --repeat: the same calls again and again, on one stream and on two at once. Every result must have the same
 // bits, whatever else the device does meanwhile.
 #include "base/check.h"
-#include "base/interrupt.h"
 #include "base/sha256.h"
 #include "cli/bench_cuda.h"
 #include "cli/bench_gpt.h"
 #include "dyadic/autograd.h"
+#include "dyadic/interrupt.h"
 
 namespace dyadic::inline v1::cli {
 namespace {

@@ -1,12 +1,12 @@
 // dyadic convert: a file of tensors into another kind or other formats.
 
 #include "base/check.h"
-#include "base/interrupt.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/files.h"
 #include "cli/json.h"
+#include "dyadic/interrupt.h"
 #include "dyadic/model_files.h"
 #include "io/bad_file.h"
 #include "io/checkpoint_files.h"

@@ -2,12 +2,12 @@
 #include <unordered_map>
 
 #include "base/check.h"
-#include "base/interrupt.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/files.h"
 #include "cli/json.h"
+#include "dyadic/interrupt.h"
 #include "io/bad_file.h"
 
 namespace dyadic::inline v1::cli {

@@ -5,12 +5,12 @@
 #include <cmath>
 
 #include "base/check.h"
-#include "base/interrupt.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/files.h"
 #include "cli/json.h"
 #include "cli/kv.h"
+#include "dyadic/interrupt.h"
 #include "io/bad_file.h"
 
 namespace dyadic::inline v1::cli {

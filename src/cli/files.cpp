@@ -1,7 +1,7 @@
 #include "cli/files.h"
 
 #include "base/check.h"
-#include "base/interrupt.h"
+#include "dyadic/interrupt.h"
 
 namespace dyadic::inline v1::cli {
 

@@ -1,11 +1,11 @@
 // dyadic generate with the text models of dyadic train and dyadic study.
 #include <chrono>
 
-#include "base/interrupt.h"
 #include "base/random.h"
 #include "cli/generate.h"
 #include "cli/json.h"
 #include "cli/sampler.h"
+#include "dyadic/interrupt.h"
 #include "study/model_file.h"
 
 namespace dyadic::inline v1::cli {

@@ -6,12 +6,12 @@
 #include <iostream>
 
 #include "base/check.h"
-#include "base/interrupt.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "cli/generate.h"
 #include "cli/json.h"
 #include "cli/on_disk.h"
+#include "dyadic/interrupt.h"
 #include "dyadic/model_files.h"
 #include "dyadic/text_generation.h"
 #include "io/bad_file.h"

@@ -4,12 +4,12 @@
 #include <map>
 
 #include "base/check.h"
-#include "base/interrupt.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/files.h"
 #include "cli/json.h"
+#include "dyadic/interrupt.h"
 #include "io/bad_file.h"
 #include "io/quantized/packing.h"
 

@@ -2,11 +2,11 @@
 #include "dyadic/prune.h"
 
 #include "base/check.h"
-#include "base/interrupt.h"
 #include "base/text.h"
 #include "cli/calibration.h"
 #include "cli/command.h"
 #include "cli/json.h"
+#include "dyadic/interrupt.h"
 #include "dyadic/model_files.h"
 #include "dyadic/narrow.h"
 

@@ -1,6 +1,5 @@
 // dyadic quantize: a language model's weights in fewer bits, by any method.
 #include "base/check.h"
-#include "base/interrupt.h"
 #include "base/text.h"
 #include "cli/calibration.h"
 #include "cli/command.h"
@@ -8,6 +7,7 @@
 #include "cli/json.h"
 #include "dyadic/device.h"
 #include "dyadic/eval.h"
+#include "dyadic/interrupt.h"
 #include "dyadic/model_files.h"
 #include "dyadic/quant.h"
 #include "io/bad_file.h"

@@ -7,10 +7,10 @@
 #include <memory>
 
 #include "base/check.h"
-#include "base/interrupt.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "dyadic/distributed.h"
+#include "dyadic/interrupt.h"
 #include "dyadic/progress.h"
 #include "dyadic/quant.h"
 #include "dyadic/study.h"

@@ -10,7 +10,6 @@
 
 #include "base/check.h"
 #include "base/clock.h"
-#include "base/interrupt.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/text.h"
@@ -19,6 +18,7 @@
 #include "cli/training_options.h"
 #include "device/limit.h"
 #include "dyadic/distributed.h"
+#include "dyadic/interrupt.h"
 #include "dyadic/progress.h"
 #include "dyadic/version.h"
 #include "study/evaluate.h"

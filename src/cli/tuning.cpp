@@ -1,11 +1,11 @@
 #include "cli/tuning.h"
 
 #include "base/check.h"
-#include "base/interrupt.h"
 #include "base/text.h"
 #include "cli/json.h"
 #include "cli/on_disk.h"
 #include "device/limit.h"
+#include "dyadic/interrupt.h"
 #include "dyadic/optim.h"
 
 namespace dyadic::inline v1::cli {

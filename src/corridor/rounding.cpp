@@ -8,6 +8,7 @@
 #include "corridor/counters.h"
 #include "loops/blocked.h"
 #include "loops/pointwise.h"
+#include "loops/rounding_kernel.h"
 
 namespace dyadic::inline v1 {
 namespace {
@@ -35,46 +36,53 @@ Tensor widen(const Tensor& t, DType to) {
   return out;
 }
 
-struct Values {  // of a tensor as f64
-  Tensor t;
-  const double* p;
-  explicit Values(const Tensor& from) {
-    const Tensor here = brought(from, cpu);
-    Arg args[] = {Arg(here), Arg(f64)};
+// A tensor's elements one after the other in the dtype on the host; itself, where it lies so.
+Tensor dense_as(const Tensor& from, DType dtype) {
+  const Tensor here = brought(from, cpu);
+  Tensor t = here;
+  if (t.dtype() != dtype) {
+    Arg args[] = {Arg(here), Arg(dtype)};
     call_op(Op::to_, args, 2, &t);
-    if (!t.is_contiguous()) {
-      Tensor dense = make_tensor(t.sizes(), f64, cpu);
-      copy_elements(dense, t);
-      t = dense;
-    }
-    p = t.data<double>();
   }
-};
+  if (t.is_contiguous()) return t;
+  Tensor dense = make_tensor(t.sizes(), dtype, cpu);
+  copy_elements(dense, t);
+  return dense;
+}
 
 bool any_nan(const Tensor& t) {
   if (!t.dtype().is_floating_point() || (t.impl()->flags & kNumber)) return false;
-  const Values v(t);
-  return std::any_of(v.p, v.p + t.numel(), [](double x) { return x != x; });
+  const Tensor here = dense_as(t, f64);
+  const auto* p = here.data<double>();
+  return std::any_of(p, p + t.numel(), [](double x) { return x != x; });
 }
 
-// `fresh`: no input of the call was NaN.
-void count(const char* op, const Tensor& result, const Tensor& shadow, bool fresh) {
-  const Values a(result), b(shadow);
+// Added in pieces, whose order does not depend on the number of threads.
+RoundingSums compared(const Tensor& result, const Tensor& shadow) {
+  constexpr int64_t kPiece = 1 << 14;
   const FormatDef& format = *result.dtype().format()->def;
   const double largest = format.max, beyond = largest + std::ldexp(0.5, std::ilogb(largest) - format.mantissa_bits);
-  RoundingCount add;
-  add.elements = result.numel();
-  for (int64_t i = 0; i < add.elements; ++i) {
-    const double x = a.p[i], y = b.p[i];
-    add.overflows += !std::isfinite(x) && std::isfinite(y);
-    add.flushed += x == 0 && y != 0;
-    add.saturated += std::abs(x) == largest && std::abs(y) >= beyond;
-    add.nans += fresh && x != x && y != y;
-    if (!std::isfinite(y)) continue;
-    const double off = std::isfinite(x) ? x - y : y;
-    add.squared += y * y;
-    add.squared_difference += off * off;
-  }
+  const bool narrow = result.dtype() != f32;
+  const Tensor a = dense_as(result, f32), b = dense_as(shadow, narrow ? f32 : f64);
+  const int64_t n = result.numel();
+  std::vector<RoundingSums> pieces(size_t((n + kPiece - 1) / kPiece));
+  parallel_for(int64_t(pieces.size()), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t k = begin; k < end; ++k) {
+      const int64_t at = k * kPiece, some = std::min(kPiece, n - at);
+      pieces[size_t(k)] =
+          narrow ? rounding_kernel().beside_f32(a.data<float>() + at, b.data<float>() + at, some, largest, beyond)
+                 : rounding_kernel().beside_f64(a.data<float>() + at, b.data<double>() + at, some, largest, beyond);
+    }
+  });
+  RoundingSums all;
+  for (const RoundingSums& piece : pieces) all.add(piece);
+  return all;
+}
+
+// fresh(): no input of the call was NaN; asked where a result is.
+void count(const char* op, const Tensor& result, const Tensor& shadow, FunctionRef<bool()> fresh) {
+  const RoundingSums add = compared(result, shadow);
+  const int64_t nans = add.nans && fresh() ? add.nans : 0;
   RoundingCounts& t = all_rounding_counts();
   std::lock_guard lock(t.mutex);
   const char* module = module_path(t_module);
@@ -83,17 +91,17 @@ void count(const char* op, const Tensor& result, const Tensor& shadow, bool fres
   row.module = module;
   row.dtype = result.dtype();
   ++row.calls;
-  row.elements += add.elements;
+  row.elements += result.numel();
   row.overflows += add.overflows;
   row.flushed += add.flushed;
   row.saturated += add.saturated;
-  row.nans += add.nans;
+  row.nans += nans;
   row.squared += add.squared;
   row.squared_difference += add.squared_difference;
 }
 
 // What the call computes of inputs wider than its result: a conversion what it was given, undefined where that is not known.
-bool make_shadow(Op id, const Arg* args, int n, DType result, Tensor* shadow, bool& fresh) {
+bool make_shadow(Op id, const Arg* args, int n, DType result, Tensor* shadow) {
   Arg wide[kMaxArgs];
   Tensor held[kMaxArgs];
   std::vector<Tensor> lists[kMaxArgs];
@@ -101,7 +109,6 @@ bool make_shadow(Op id, const Arg* args, int n, DType result, Tensor* shadow, bo
   auto take = [&](const Tensor& t) {
     Tensor w = widen(t, wider(result));
     any |= !w.is_same(t);
-    fresh &= !any_nan(t);
     return w;
   };
   const int from = id == Op::copy_ ? 1 : 0;
@@ -139,8 +146,12 @@ static void compare_with_shadow(const Call& c) {
   ModeScope quiet(kNoGrad, kRounding | kCounting | kAutocast | kAutocastOff | kAnomaly);
   CategoryScope scope(Category::workspace);
   Tensor shadow[kMaxOutputs];
-  bool fresh = true;
-  if (!make_shadow(c.id, c.args, c.nargs, result, shadow, fresh)) return;
+  if (!make_shadow(c.id, c.args, c.nargs, result, shadow)) return;
+  const auto fresh = [&c] {
+    bool nan = false;
+    for_each_tensor(c.args, c.nargs, [&](const Tensor& t, int i) { nan |= (c.id != Op::copy_ || i > 0) && any_nan(t); });
+    return !nan;
+  };
   for (int j = 0; j < c.nout; ++j)
     if (out[j].defined() && out[j].dtype().is_floating_point() && out[j].dtype() != f64 && shadow[j].sizes() == out[j].sizes())
       count(c.name, out[j], shadow[j], fresh);

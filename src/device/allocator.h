@@ -14,6 +14,8 @@ void device_release(Device d, void* p, int64_t rounded) noexcept;
 
 extern constinit thread_local Category t_category;  // of new storages
 extern constinit thread_local uint32_t t_module;    // interned path of the module that runs
+extern constinit thread_local uint32_t t_left;      // the innermost one that an exception left since this was last 0
+void leave_module(uint32_t for_one_before) noexcept;
 
 // The ledger's side of an allocation: limit check, then counters. `bytes` are rounded.
 void ledger_add(Device d, Category c, uint32_t module, int64_t bytes);
@@ -26,5 +28,6 @@ const char* module_path(uint32_t id);
 // Small objects (handles, tape nodes) and small storages: size classes on thread-local free lists.
 void* pool_allocate(size_t bytes);
 void pool_release(void* p, size_t bytes);
+void pool_trim();  // what this thread and ended ones have free goes back to the heap, where a whole slab of it is
 
 }  // namespace dyadic::inline v1

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <deque>
+#include <exception>
 #include <map>
 #include <mutex>
 #include <string>
@@ -18,7 +19,12 @@
 namespace dyadic::inline v1 {
 
 constinit thread_local Category t_category = Category::temporary;
-constinit thread_local uint32_t t_module = 0;
+constinit thread_local uint32_t t_module = 0, t_left = 0;
+void leave_module(uint32_t before) noexcept {
+  if (!t_left && std::uncaught_exceptions() > 0) [[unlikely]]
+    t_left = t_module;
+  t_module = before;
+}
 
 namespace {
 
@@ -208,6 +214,7 @@ void set_memory_limit(int64_t bytes, Device d) {
 }
 int64_t memory_limit(Device d) { return ledger(d).limit; }
 void empty_cache() {
+  pool_trim();
   heap_trim();
   if (Backend* b = loaded_backend()) b->trim();
 }

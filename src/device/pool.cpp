@@ -1,10 +1,15 @@
 // Small blocks: power-of-two classes up to 64 KiB on thread-local free lists. A block freed by another thread joins that
-// thread's list; a thread that ends hands its lists to the next one that runs dry. Under AddressSanitizer plain aligned malloc
-// is used, so that every object has its own red zones.
+// thread's list; a thread that ends hands its lists to the next one that runs dry. Slabs that are wholly free go back to the
+// heap when they are asked for. Under AddressSanitizer plain aligned malloc is used, so that every object has its own red
+// zones.
+#include <algorithm>
 #include <bit>
 #include <cstdlib>
+#include <functional>
 #include <mutex>
 #include <new>
+#include <utility>
+#include <vector>
 
 #include "device/allocator.h"
 #include "device/failure.h"
@@ -14,18 +19,22 @@ namespace dyadic::inline v1 {
 namespace {
 
 constexpr int kClasses = 11;  // 64 B << 0 .. 10
-constexpr size_t kSlab = 256 << 10;
 
 struct Block {
   Block* next;
 };
 [[maybe_unused]] int size_class(size_t bytes) { return bytes <= 64 ? 0 : 64 - std::countl_zero(bytes - 1) - 6; }
 
+constexpr size_t block_bytes(int c) { return size_t(64) << c; }
+constexpr size_t slab_bytes(int c) { return c < 6 ? 64 << 10 : std::max<size_t>(block_bytes(c) * 4, 256 << 10); }
+
 std::mutex g_mutex;
 Block* g_left[kClasses];  // lists of threads that ended
+[[maybe_unused]] std::vector<char*> g_slabs[kClasses];
 
 struct Lists {
   Block* head[kClasses];
+  char *fresh[kClasses], *end[kClasses];  // of the newest slab: blocks that nobody has had, whose pages so are not there yet
   bool registered;
 };
 constinit thread_local Lists t_lists{};
@@ -33,14 +42,30 @@ constinit thread_local Lists t_lists{};
 struct Farewell {
   ~Farewell() {
     std::lock_guard lock(g_mutex);
-    for (int c = 0; c < kClasses; ++c)
-      while (Block* b = t_lists.head[c]) {
-        t_lists.head[c] = b->next;
+    for (int c = 0; c < kClasses; ++c) {
+      const auto leave = [c](void* p) {
+        auto* b = static_cast<Block*>(p);
         b->next = g_left[c];
         g_left[c] = b;
+      };
+      while (Block* b = t_lists.head[c]) {
+        t_lists.head[c] = b->next;
+        leave(b);
       }
+      for (char*& p = t_lists.fresh[c]; p != t_lists.end[c]; p += block_bytes(c)) leave(p);
+    }
   }
 };
+
+[[maybe_unused]] void keep_slab(int c, char* p) {
+  std::lock_guard lock(g_mutex);
+  try {
+    g_slabs[c].push_back(p);
+  } catch (...) {
+    heap_release(p, int64_t(slab_bytes(c)));
+    throw;
+  }
+}
 
 [[gnu::noinline, maybe_unused]] void* refill(int c) {
   if (!t_lists.registered) {
@@ -48,22 +73,20 @@ struct Farewell {
     (void)&farewell;
     t_lists.registered = true;
   }
-  {
-    std::lock_guard lock(g_mutex);
-    if (Block* b = g_left[c]) {
-      g_left[c] = b->next;
-      return b;
+  char *&fresh = t_lists.fresh[c], *&end = t_lists.end[c];
+  if (fresh == end) {
+    {
+      std::lock_guard lock(g_mutex);
+      if (Block* b = g_left[c]) {
+        g_left[c] = b->next;
+        return b;
+      }
     }
+    char* slab = static_cast<char*>(heap_allocate(int64_t(slab_bytes(c))));
+    keep_slab(c, slab);
+    fresh = slab, end = slab + slab_bytes(c);
   }
-  size_t size = size_t(64) << c, slab = size * 4 > kSlab ? size * 4 : kSlab;
-  if (c < 6) slab = 64 << 10;
-  char* p = static_cast<char*>(heap_allocate(int64_t(slab)));
-  for (size_t at = slab - size; at > 0; at -= size) {
-    auto* b = reinterpret_cast<Block*>(p + at);
-    b->next = t_lists.head[c];
-    t_lists.head[c] = b;
-  }
-  return p;
+  return std::exchange(fresh, fresh + block_bytes(c));
 }
 
 }  // namespace
@@ -76,6 +99,7 @@ void* pool_allocate(size_t bytes) {
   return p;
 }
 void pool_release(void* p, size_t) { std::free(p); }
+void pool_trim() {}
 #else
 void* pool_allocate(size_t bytes) {
   int c = size_class(bytes);
@@ -90,6 +114,31 @@ void pool_release(void* p, size_t bytes) {
   auto* b = static_cast<Block*>(p);
   b->next = t_lists.head[c];
   t_lists.head[c] = b;
+}
+void pool_trim() {
+  std::lock_guard lock(g_mutex);
+  for (int c = 0; c < kClasses; ++c) {
+    std::vector<char*> blocks, &slabs = g_slabs[c];
+    for (Block* list : {t_lists.head[c], g_left[c]})
+      for (; list; list = list->next) blocks.push_back(reinterpret_cast<char*>(list));
+    std::sort(blocks.begin(), blocks.end(), std::less<>());
+    std::sort(slabs.begin(), slabs.end(), std::less<>());
+    t_lists.head[c] = g_left[c] = nullptr;
+    char *&fresh = t_lists.fresh[c], *&end = t_lists.end[c];
+    auto at = blocks.begin();
+    std::erase_if(slabs, [&](char* slab) {
+      const bool newest = fresh != end && slab + slab_bytes(c) == end;
+      const auto from = at;
+      at = std::lower_bound(from, blocks.end(), slab + slab_bytes(c), std::less<>());
+      if (size_t(at - from) * block_bytes(c) + size_t(newest ? end - fresh : 0) == slab_bytes(c)) {
+        if (newest) fresh = end = nullptr;
+        heap_release(slab, int64_t(slab_bytes(c)));
+        return true;
+      }
+      for (auto b = from; b != at; ++b) pool_release(*b, block_bytes(c));
+      return false;
+    });
+  }
 }
 #endif
 

@@ -1,9 +1,9 @@
 // Generation: the prompt in pieces, then token by token.
 #include <algorithm>
 
-#include "base/interrupt.h"
 #include "base/json.h"
 #include "base/random.h"
+#include "dyadic/interrupt.h"
 #include "dyadic/numbers.h"
 #include "models/config.h"
 #include "models/generation.h"

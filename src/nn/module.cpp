@@ -35,7 +35,7 @@ ModuleScope::ModuleScope(Module& m) : before_(t_module) {
   if (t_step_watcher) [[unlikely]]
     t_step_watcher->module(&m);
 }
-ModuleScope::~ModuleScope() { t_module = before_; }
+ModuleScope::~ModuleScope() { leave_module(before_); }
 
 uint32_t Module::path_id() {
   if (!named_) {

@@ -131,6 +131,11 @@ std::string bytes_chart(const StudyResult& s, double width) {
   return svg.str();
 }
 
+static std::string speed_text(const StudyResult& s, const RecipeResult& r) {
+  if (!std::isfinite(r.tokens_per_s)) return kDash;
+  return rate_text(s, r.tokens_per_s) + (std::isfinite(r.mfu) ? fmt::format(", {} of peak", percent_text(r.mfu)) : "");
+}
+
 std::string speed_chart(const StudyResult& s, double width) {
   double most = 0;
   for (const RecipeResult& r : s.recipes) {
@@ -139,21 +144,22 @@ std::string speed_chart(const StudyResult& s, double width) {
   if (most <= 0) return "";
   Rows rows(s, width);
   rows.pitch = rows.wide ? 32 : 48;
-  if (rows.wide) rows.right = width - 204;
+  double beside = 0;
+  for (const RecipeResult& r : s.recipes) beside = std::max(beside, kPerColumn * display_width(speed_text(s, r)));
+  if (rows.wide) rows.right = width - beside - 12;
   const Scale x{0, most, rows.left, rows.right};
   Svg svg(width, rows.bar(s.recipes.size()) - (rows.wide ? 4 : 20), "bars",
           "Training " + s.measure.item + "s per second for every recipe");
   for (size_t i = 0; i < s.recipes.size(); ++i) {
     const RecipeResult& r = s.recipes[i];
     rows.name(svg, i, r, s);
-    const std::string share = std::isfinite(r.mfu) ? fmt::format(", {} of peak", percent_text(r.mfu)) : "";
     const double rate = std::isfinite(r.tokens_per_s) ? r.tokens_per_s : 0;
     svg.open("series " + series_class(s, r.name));
     svg.rect(x(0), rows.bar(i), x(rate) - x(0), 20, "solid",
              fmt::format("{}: {} ms per step, {}FLOP/s", r.name, milliseconds_text(r.step_ms), quantity_text(r.flops_per_s)),
              2);
     svg.close();
-    rows.value(svg, i, x(rate), std::isfinite(r.tokens_per_s) ? rate_text(s, r.tokens_per_s) + share : kDash);
+    rows.value(svg, i, x(rate), speed_text(s, r));
   }
   return svg.str();
 }

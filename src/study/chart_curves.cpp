@@ -196,7 +196,7 @@ std::string curves_chart(const StudyResult& s, double width) {
   for (const RecipeResult& r : s.recipes) {
     if (r.curve.empty()) continue;
     Line line{r.name,
-              r.status == Status::stopped ? "stopped" : loss_text(r.val_loss),
+              r.status >= Status::stopped ? status_name(r.status) : loss_text(r.val_loss),
               series_index(s, r.name),
               smoothed(r.curve),
               {}};
@@ -238,7 +238,11 @@ std::string gap_chart(const StudyResult& s, double width) {
   std::vector<double> all;
   for (const RecipeResult& r : s.recipes) {
     if (&r == f32) continue;
-    Line line{r.name, r.status == Status::stopped ? "stopped" : delta_text(r.vs_f32.delta), series_index(s, r.name), {}, {}};
+    Line line{r.name,
+              r.status >= Status::stopped ? status_name(r.status) : delta_text(r.vs_f32.delta),
+              series_index(s, r.name),
+              {},
+              {}};
     for (const CurvePoint& p : r.curve) {
       const auto at = reference.find(p.step);
       if (at == reference.end() || !std::isfinite(p.val_loss)) continue;

@@ -8,6 +8,7 @@
 #include "study/measure.h"
 #include "study/numbers.h"
 #include "study/svg.h"
+#include "study/words.h"
 
 namespace dyadic::inline v1::study {
 
@@ -42,12 +43,12 @@ std::string layers_chart(const StudyResult& s, double width) {
   svg.line(x(0), 2, x(0), bottom, "rule");
   const Measure& m = s.measure;
   const std::string what = !m.metric.empty() ? "lost " + m.metric : m.unit.empty() ? "loss above f32" : m.unit + " above f32";
-  svg.text(right, bottom + 34, what, "label", Anchor::end);
+  svg.text(right, bottom + 34, short_name(what, int((right - 10) / kPerColumn)), "label", Anchor::end);
   for (size_t i = 0; i < n; ++i) {
     const ModuleLoss& one = all[i];
     const double y = first + pitch * double(i) + (wide ? 0 : 6), middle = y + 6;
-    svg.text(wide ? left - 10 : left, wide ? y + 10 : y - 6, one.module, one.kept ? "name picked" : "name",
-             wide ? Anchor::end : Anchor::start);
+    svg.text(wide ? left - 10 : left, wide ? y + 10 : y - 6, short_name(one.module, wide ? int((left - 10) / kPerColumn) : 40),
+             one.kept ? "name picked" : "name", wide ? Anchor::end : Anchor::start);
     svg.open(one.kept ? "series in" : "series s1",
              fmt::format("{}: alone {} \u00b1 {}, spared {} \u00b1 {}", one.module, change_text(s, one.alone.delta),
                          error_text(one.alone.se), change_text(s, one.spared.delta), error_text(one.spared.se)));

@@ -148,7 +148,7 @@ struct Scatter {
   }
 
   std::string full_label(const Dot& d) const {
-    const std::string name = short_name(d.label, 26);
+    const std::string name = short_name(d.label, std::min(26, int((right - left) / 2.2 / kPerColumn)));  // fits on either side
     return beyond(d) ? fmt::format("{} ({})", name, delta_text(d.y - f.zero)) : name;
   }
 
@@ -276,7 +276,7 @@ std::string formats_chart(const StudyResult& s, double width) {
     f.dots.push_back({r.name.substr(0, r.name.find('(')),
                       tip(s, r.name, fmt::format("{:.2f} bits", r.bits_per_weight), judged_value(s, r), d), near ? "in" : "out",
                       r.bits_per_weight, metric ? d.delta : r.val_loss, half_interval(d), 0, near,
-                      r.name == s.recommendation.format, &r == f32});
+                      r.name == s.recommendation.uniform, &r == f32});
   }
   // Short names (without parameters) unless two formats share one.
   for (Dot& d : f.dots) {

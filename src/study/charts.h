@@ -16,7 +16,7 @@ std::string formats_chart(const StudyResult& s, double width);  // loss against 
 std::string speed_chart(const StudyResult& s, double width);    // tokens per second, with the share of the peak
 std::string layers_chart(const StudyResult& s, double width);   // what each module loses in the format, worst first
 
-inline constexpr double kPerColumn = 6.9;  // pixels that a column of text takes in a drawing, about
+inline constexpr double kPerColumn = 8;  // pixels that a column of text takes in a drawing: DejaVu Sans, the widest in use
 
 // Memory categories in the order of the stack: name and CSS class "m0" ...; those that a result holds.
 struct MemoryCategory {

@@ -5,9 +5,9 @@
 
 #include "base/check.h"
 #include "base/clock.h"
-#include "base/interrupt.h"
 #include "data/each_tensor.h"
 #include "device/limit.h"
+#include "dyadic/interrupt.h"
 #include "dyadic/ops.h"
 #include "nn/device_of.h"
 #include "study/statistics.h"
@@ -15,21 +15,6 @@
 
 namespace dyadic::inline v1::study {
 namespace {
-
-// Modules as they were, each for itself: some are in evaluation while others are trained.
-class InEvaluation {
-  std::vector<std::pair<nn::Module*, bool>> before_;
-
- public:
-  explicit InEvaluation(nn::Module& model) {
-    for (auto& [name, module] : model.named_modules()) before_.emplace_back(module, module->training());
-    model.eval();
-  }
-  ~InEvaluation() {
-    for (auto& [module, training] : before_) module->set_training(training);
-  }
-  InEvaluation(const InEvaluation&) = delete;
-};
 
 void take(Judged& subject, nn::Module& model, const data::Value& batch, Tensor* logits, Evaluation& e) {
   const double begin = seconds_now();
@@ -43,6 +28,14 @@ void take(Judged& subject, nn::Module& model, const data::Value& batch, Tensor* 
 }
 
 }  // namespace
+
+InEvaluation::InEvaluation(nn::Module& model) {
+  for (auto& [name, module] : model.named_modules()) before_.emplace_back(module, module->training());
+  model.eval();
+}
+InEvaluation::~InEvaluation() {
+  for (auto& [module, training] : before_) module->set_training(training);
+}
 
 Judged::~Judged() = default;
 Tensor Judged::metric(nn::Module&, const data::Value&) { return {}; }

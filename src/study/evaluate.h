@@ -10,6 +10,16 @@
 
 namespace dyadic::inline v1::study {
 
+// Modules as they were afterwards, each for itself: some are in evaluation while others are trained.
+class InEvaluation {
+  std::vector<std::pair<nn::Module*, bool>> before_;
+
+ public:
+  explicit InEvaluation(nn::Module& model);
+  ~InEvaluation();
+  InEvaluation(const InEvaluation&) = delete;
+};
+
 struct Evaluation {
   std::vector<float> losses;   // one per item, in the batches' order
   std::vector<double> values;  // of the metric, where there is one

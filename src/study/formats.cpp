@@ -4,12 +4,12 @@
 
 #include "base/check.h"
 #include "base/clock.h"
-#include "base/interrupt.h"
 #include "dyadic/autograd.h"
+#include "dyadic/interrupt.h"
 #include "dyadic/ops.h"
 #include "dyadic/study.h"
 #include "dyadic/version.h"
-#include "study/evaluate.h"
+#include "study/conclude.h"
 #include "study/recommend.h"
 #include "study/request.h"
 #include "study/save_report.h"
@@ -94,7 +94,7 @@ Study formats(nn::Module& model, const Evaluate& evaluate, const FormatsOptions&
       found.interrupted = true;
       break;
     }
-    s.formats.push_back(judge(model, format, evaluate, s.measure, plain));
+    s.formats.push_back(judged_or_failed(format, [&] { return judge(model, format, evaluate, s.measure, plain); }));
   }
   s.complete = !found.interrupted;
   s.seconds = seconds_now() - begin;

@@ -5,11 +5,12 @@
 
 #include "base/check.h"
 #include "base/clock.h"
-#include "base/interrupt.h"
 #include "base/log.h"
+#include "dyadic/interrupt.h"
 #include "dyadic/quant.h"
 #include "dyadic/tokenizer.h"
 #include "dyadic/version.h"
+#include "study/conclude.h"
 #include "study/corpus.h"
 #include "study/corpus_files.h"
 #include "study/evaluate.h"
@@ -135,14 +136,14 @@ class Work {
     for (size_t i = 0; i < entries_.size(); ++i) {
       FormatResult& f = s().formats[i];
       if (interrupted()) return false;
-      if (f.status != Status::done) f = measure(reference, entries_[i]);
-      if (f.status != Status::done) return false;
+      if (f.status != Status::done) f = judged_or_failed(f.name, [&] { return measure(reference, entries_[i]); });
+      if (f.status == Status::running) return false;
       if (f.name == "f32") f.vs_f32 = no_difference();
       progress_.step(int64_t(i) + 1, f.val_loss);
       write_report();
     }
     progress_.end();
-    if (o_.per_layer) s().layers = study_layers(reference, s(), progress_);
+    if (o_.per_layer) add_layers(reference, s(), progress_);
     return !interrupted();
   }
 

@@ -4,7 +4,8 @@
 #include <cmath>
 #include <numeric>
 
-#include "base/interrupt.h"
+#include "dyadic/interrupt.h"
+#include "study/conclude.h"
 #include "study/measure.h"
 #include "study/paths.h"
 #include "study/recommend.h"
@@ -75,15 +76,18 @@ DType dtype_of(const FormatResult& f) {
   return DType::parse(f.name.substr(0, method));
 }
 
-// The one to look into; null: there is none.
-const FormatResult* nearest_miss(const StudyResult& s, const FormatResult& chosen) {
-  const FormatResult* best = nullptr;
+// Those to look into, up to three: the one that comes nearest to the tolerance, then of smaller ones each time the nearest.
+std::vector<const FormatResult*> nearest_misses(const StudyResult& s, const FormatResult& chosen) {
+  constexpr size_t kMost = 3;
+  std::vector<const FormatResult*> misses, front;
   for (const FormatResult& f : s.formats) {
     const LossDelta& d = judged(s, f);
-    if (f.status != Status::done || !(f.bytes < chosen.bytes) || !std::isfinite(d.delta) || may_store(s, d)) continue;
-    if (!best || d.delta < judged(s, *best).delta) best = &f;
+    if (f.status == Status::done && f.bytes < chosen.bytes && std::isfinite(d.delta) && !may_store(s, d)) misses.push_back(&f);
   }
-  return best;
+  std::stable_sort(misses.begin(), misses.end(), [&](auto* a, auto* b) { return judged(s, *a).delta < judged(s, *b).delta; });
+  for (const FormatResult* f : misses)
+    if (front.size() < kMost && (front.empty() || f->bytes < front.back()->bytes)) front.push_back(f);
+  return front;
 }
 
 // Fewest modules kept that bring the whole within the tolerance, found by halving: keeping more of them loses less.
@@ -123,17 +127,13 @@ void mix(const Mixtures& mixtures, const Reference& ref, const StudyResult& s, c
   }
 }
 
-}  // namespace
-
-std::optional<Layers> study_layers(const Reference& ref, const StudyResult& s, train::Progress& progress) {
-  const FormatResult* chosen = s.format(s.recommendation.format);
-  if (!chosen) return {};
-  const FormatResult* miss = nearest_miss(s, *chosen);
-  if (!miss && chosen->name == "f32") return {};
+// miss: what is looked into; null: what was chosen, beside f32.
+std::optional<Layers> look_into(const Reference& ref, const StudyResult& s, const FormatResult& chosen,
+                                const FormatResult* miss, train::Progress& progress) {
   Layers l;
-  const DType low = dtype_of(miss ? *miss : *chosen);
+  const DType low = dtype_of(miss ? *miss : chosen);
   l.format = low.name();
-  l.keep = miss ? dtype_of(*chosen).name() : "f32";
+  l.keep = miss ? dtype_of(chosen).name() : "f32";
   const Mixtures mixtures(ref, low, DType::parse(l.keep));
   const size_t n = mixtures.groups().size();
   const Mixtures::Outcome all = mixtures.run(std::vector<bool>(n, true), false);
@@ -152,9 +152,34 @@ std::optional<Layers> study_layers(const Reference& ref, const StudyResult& s, t
   std::stable_sort(l.modules.begin(), l.modules.end(), [](const ModuleLoss& a, const ModuleLoss& b) {
     return std::isnan(b.alone.delta) ? false : std::isnan(a.alone.delta) || a.alone.delta > b.alone.delta;
   });
-  if (miss && s.options.minimize == Minimize::memory) mix(mixtures, ref, s, *chosen, l);
+  if (miss && s.options.minimize == Minimize::memory) mix(mixtures, ref, s, chosen, l);
   progress.end();
   return l;
+}
+
+}  // namespace
+
+std::optional<Layers> study_layers(const Reference& ref, const StudyResult& s, train::Progress& progress) {
+  const FormatResult* chosen = s.format(s.recommendation.uniform);
+  if (!chosen) return {};
+  std::vector<const FormatResult*> formats = nearest_misses(s, *chosen);
+  if (formats.empty() && chosen->name == "f32") return {};
+  if (formats.empty()) formats = {nullptr};
+  std::optional<Layers> best;
+  std::vector<std::pair<std::string, Count>> tried;
+  for (const FormatResult* miss : formats) {
+    std::optional<Layers> l = look_into(ref, s, *chosen, miss, progress);
+    if (!l || interrupted()) return {};
+    tried.emplace_back(l->format, l->bytes);
+    if (!best || (l->bytes && (!best->bytes || *l->bytes < *best->bytes))) best = std::move(l);
+  }
+  best->tried = std::move(tried);
+  return best;
+}
+
+void add_layers(const Reference& ref, StudyResult& s, train::Progress& progress) {
+  const std::string error = error_of("", [&] { s.layers = study_layers(ref, s, progress); });
+  if (!error.empty()) s.notes.push_back("What single modules lose could not be measured: " + error);
 }
 
 }  // namespace dyadic::inline v1::study

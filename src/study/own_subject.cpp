@@ -5,8 +5,8 @@
 
 #include "base/check.h"
 #include "base/sha256.h"
-#include "data/each_tensor.h"
 #include "dyadic/ops.h"
+#include "study/evaluate.h"
 #include "study/recipe_apply.h"
 #include "study/warmup.h"
 #include "tensor/impl.h"
@@ -55,16 +55,27 @@ DType bring_to_f32(nn::Module& model) {
   return made;
 }
 
-// A batch without memory; `rows`, where it is not 0, stands in the place of the first size that its first tensor has.
-data::Value on_meta(const data::Value& batch, int64_t rows) {
-  int64_t first = -1;
-  return data::with_each_tensor(batch, [&](const Tensor& t) {
-    std::vector<int64_t> sizes = t.sizes().vec();
-    if (first < 0 && !sizes.empty()) first = sizes[0];
-    if (rows && !sizes.empty() && sizes[0] == first) sizes[0] = rows;
-    return empty(sizes, t.dtype(), meta);
-  });
-}
+// What a batch holds is data, whoever makes it. Says of the first batch that is not like the example what it is.
+class Watched : public Stream {
+  std::unique_ptr<Stream> stream_;
+  const Example& example_;
+  const int64_t last_rows_;
+  std::string& unlike_;
+
+ public:
+  Watched(std::unique_ptr<Stream> stream, const Example& example, int64_t last_rows, std::string& unlike)
+      : stream_(std::move(stream)), example_(example), last_rows_(last_rows), unlike_(unlike) {}
+  data::Value next(int64_t step) override {
+    const CategoryScope scope(Category::data);
+    data::Value batch = stream_->next(step);
+    if (unlike_.empty() && !example_.like(batch)) {
+      const Example other(batch);
+      if (!last_rows_ || other.rows() != last_rows_) unlike_ = fmt::format("that of step {} is {}", step, other.text());
+    }
+    return batch;
+  }
+  void add_to(train::Checkpoint& run) override { stream_->add_to(run); }
+};
 
 // Steps of matrices are what 8-bit states are for; rows of a table are hit too seldom.
 std::vector<std::string> tables(nn::Module& model) {
@@ -87,17 +98,21 @@ OwnSubject::OwnSubject(MakeModel make, const Batches& batches, Loss loss, const 
   }
   NoGrad guard;
   manual_seed(options.seed);
-  const std::shared_ptr<nn::Module> model = this->make(recipe("f32"), cpu);
-  kind_ = model->kind();
-  parameters_ = model->num_parameters();
-  example_ = training_->stream()->next(0);
-  model->eval();
-  const Tensor l = losses(*model, example_, nullptr);
-  const int64_t rows = distributed::sample_count(example_);
-  DY_CHECK_AS(ValueError, l.numel() > 1 || rows <= 1,
-              "study: the loss gave one number for a batch of {}; leave its mean to the study (reduction=\"none\")", rows);
-  items_ = l.numel();
-  window_ = l.numel() / l.size(0);
+  std::shared_ptr<nn::Module> model;
+  example_ = Example(*training_, [&](const data::Value& batch) {
+    first_ = &batch;
+    model = this->make(recipe("f32"), cpu);
+    kind_ = model->kind();
+    parameters_ = model->num_parameters();
+    model->eval();
+    const Tensor l = losses(*model, batch, nullptr);
+    const int64_t rows = distributed::sample_count(batch);
+    DY_CHECK_AS(ValueError, l.numel() > 1 || rows <= 1,
+                "study: the loss gave one number for a batch of {}; leave its mean to the study (reduction=\"none\")", rows);
+    items_ = l.numel();
+    window_ = l.numel() / l.size(0);
+    first_ = nullptr;
+  });
   if (!options.metric.function) return;
   evaluation_->each([&](const data::Value& batch) {
     const int64_t items = losses(*model, batch, nullptr).numel(), found = metric(*model, batch).numel();
@@ -108,10 +123,20 @@ OwnSubject::OwnSubject(MakeModel make, const Batches& batches, Loss loss, const 
   });
 }
 
+// A module whose parameters are made at its first call (LazyLinear) is called once.
+void OwnSubject::begin(nn::Module& model, Device device) const {
+  const nn::NamedTensors parameters = model.named_parameters();
+  if (std::none_of(parameters.begin(), parameters.end(), [](auto& p) { return p.second.numel() == 0; })) return;
+  const NoGrad guard;
+  const InEvaluation evaluating(model);
+  loss_(model, first_ ? *first_ : device.is_meta() ? example_.blank() : example_.zeros());
+}
+
 std::shared_ptr<nn::Module> OwnSubject::make(const Recipe& recipe, Device device) {
   std::shared_ptr<nn::Module> model = make_({f32, device});
   DY_CHECK_AS(TypeError, model, "study: make_model gave no module");
   if (device.is_meta()) to_meta(*model);
+  begin(*model, device);
   if (in_f32_)
     if (const DType made = bring_to_f32(*model); made)
       note_ = fmt::format("The model was made in {}: recipes begin from its values in f32.", made.name());
@@ -138,14 +163,23 @@ std::unique_ptr<optim::Schedule> OwnSubject::schedule(optim::Optimizer& optimize
   return std::make_unique<Warmup>(optimizer, warmup_cosine(optimizer.groups()[0].options.number("lr"), {}, {}, plan.steps));
 }
 
-data::Value OwnSubject::blank() {
-  CategoryScope scope(Category::data);
-  return on_meta(example_, 0);
+std::unique_ptr<Stream> OwnSubject::stream(const Plan&) {
+  return std::make_unique<Watched>(training_->stream(), example_, training_->last_rows(), unlike_);
 }
+
+data::Value OwnSubject::blank() { return example_.blank(); }
 data::Value OwnSubject::short_blank() {
-  CategoryScope scope(Category::data);
   const int64_t rows = training_ ? training_->last_rows() : 0;
-  return rows ? on_meta(example_, rows) : data::Value();
+  return rows ? example_.blank(rows) : data::Value();
+}
+
+std::string OwnSubject::other_memory() const {
+  if (!unlike_.empty()) return fmt::format("batches differ: the first one is {}, {}", example_.text(), unlike_);
+  const Source::Ahead ahead = training_->ahead();
+  return ahead.workers
+             ? fmt::format("{} worker{} have up to {} batches ready, and all of them are counted in what is predicted",
+                           ahead.workers, ahead.workers == 1 ? "" : "s", ahead.batches)
+             : "";
 }
 
 Tensor OwnSubject::mean_loss(nn::Module& model, const data::Value& batch) { return mean(loss_(model, batch)); }

@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 
+#include "study/example.h"
 #include "study/subject.h"
 
 namespace dyadic::inline v1::study {
@@ -12,15 +13,17 @@ class OwnSubject : public Subject {
   // Makes the model once and takes one batch, to find out what the loss gives; ValueError where it is no number per sample.
   OwnSubject(MakeModel make, const Batches& batches, Loss loss, const StudyOptions& options);
   // For dry runs alone, on batches like this one. in_f32: of what a study would train.
-  OwnSubject(MakeModel make, data::Value example, Loss loss, const StudyOptions& options, bool in_f32 = false)
-      : make_(std::move(make)), loss_(std::move(loss)), options_(options), in_f32_(in_f32), example_(std::move(example)) {}
+  OwnSubject(MakeModel make, const data::Value& example, Loss loss, const StudyOptions& options, bool in_f32 = false)
+      : make_(std::move(make)), loss_(std::move(loss)), options_(options), in_f32_(in_f32), example_(example) {}
 
   std::shared_ptr<nn::Module> make(const Recipe& recipe, Device device) override;
   std::unique_ptr<optim::Optimizer> optimizer(const nn::Module& model, const Recipe& recipe, const Plan& plan) override;
   std::unique_ptr<optim::Schedule> schedule(optim::Optimizer& optimizer, const Plan& plan) override;
-  std::unique_ptr<Stream> stream(const Plan&) override { return training_->stream(); }
+  std::unique_ptr<Stream> stream(const Plan&) override;
   data::Value blank() override;
   data::Value short_blank() override;
+  int64_t bytes_ahead() const override { return example_.ahead(); }
+  std::string other_memory() const override;
   Tensor mean_loss(nn::Module& model, const data::Value& batch) override;
   int64_t items() const override { return items_; }
   void evaluation(int64_t, FunctionRef<bool(const data::Value&)> each) override { evaluation_->each(each); }
@@ -33,13 +36,15 @@ class OwnSubject : public Subject {
   const std::string& kind() const { return kind_; }
 
  private:
+  void begin(nn::Module& model, Device device) const;
   MakeModel make_;
   Loss loss_;
   const StudyOptions& options_;
   const bool in_f32_ = true;  // a recipe's dtypes are those it says, whatever the model was made in
   std::shared_ptr<Source> training_, evaluation_;
-  data::Value example_;
-  std::string kind_, note_;
+  const data::Value* first_ = nullptr;  // the first batch, while there is no example yet
+  Example example_;
+  std::string kind_, note_, unlike_;  // unlike_: a batch that is not as the first one
   int64_t parameters_ = 0, items_ = 1, window_ = 1;
 };
 

@@ -4,11 +4,10 @@
 #include <cmath>
 #include <filesystem>
 
-#include "account/machine.h"
 #include "base/clock.h"
-#include "base/interrupt.h"
 #include "device/limit.h"
 #include "dyadic/counters.h"
+#include "dyadic/interrupt.h"
 #include "study/rounding.h"
 #include "study/step_times.h"
 
@@ -36,11 +35,12 @@ void add_counts(RecipeResult& r) {
 
 }  // namespace
 
-// Evenly spaced, the first and the last among them. Each takes as long as four to nine others: of a short run fewer, so that
-// they stay below a twentieth of it.
+// Evenly spaced, the first and the last among them; if it is one, in the middle. Each takes as long as two to five others: of a
+// short run fewer, so that they stay below a twentieth of it.
 bool RecipeRun::sampled(int64_t step) const {
-  const int64_t last = plan.steps - 1, gaps = std::min<int64_t>(shadow ? 15 : plan.steps < 600 ? 1 : 2, last);
-  if (!measure || gaps <= 0) return measure;
+  const int64_t last = plan.steps - 1,
+                gaps = std::min<int64_t>(shadow ? 15 : std::clamp<int64_t>(plan.steps / 200, 0, 2), last);
+  if (!measure || gaps <= 0) return measure && step == plan.steps / 2;
   const int64_t k = (step * gaps + last / 2) / last;
   return step == (k * last + gaps / 2) / gaps;
 }
@@ -65,18 +65,11 @@ void RecipeRun::sampled_step(RecipeResult& r, double* loss) {
   begin_measuring();
 }
 
-void RecipeRun::begin_measuring() {
-  reset_peak_memory_stats(plan.device);
-  if (resident_before_ >= 0) {
-    empty_cache();
-    account::reset_resident_high_water();
-  }
-}
+void RecipeRun::begin_measuring() { reset_peak_memory_stats(plan.device); }
 void RecipeRun::pause_measuring() {
   MemoryStats s = memory_stats(plan.device);
   for (size_t c = 0; c < size_t(kCategories); ++c) peaks_.peak[c] = std::max(peaks_.peak[c], s.peak[c]);
   peaks_.total_peak = std::max(peaks_.total_peak, s.total_peak);
-  if (resident_before_ >= 0) resident_peak_ = std::max(resident_peak_, account::resident_high_water());
 }
 
 // What was measured so far, as the report keeps it beside the checkpoint.
@@ -84,13 +77,12 @@ void RecipeRun::put_measures(RecipeResult& r, std::vector<double> times) {
   if (!measure) return;
   pause_measuring();
   fill_bytes(r.bytes, peaks_, before_, 0, &Amount::measured);
-  if (resident_before_ >= 0) r.resident_peak = resident_peak_ - resident_before_;
   r.steps = trainer->steps_done();
   if (times.size() > 4) times.erase(times.begin(), times.begin() + 2);
   const double step_s = times.empty() ? r.step_ms / 1e3 : median(std::move(times));
   set_step_time(r, step_s, subject.items(), flops_per_step_);
-  const double steps = double(r.steps);
-  r.sampling = std::max(sampling_s_ / (step_s * steps) - double(r.sampled_steps.size()) / steps, 0.0);
+  const double samples = double(r.sampled_steps.size());
+  r.sampling = std::max((own_s_ / step_s - samples) / double(r.steps), 0.0);
 }
 
 // Peaks are of the whole run, whatever part of it this process does.
@@ -99,15 +91,14 @@ void RecipeRun::take_measures(const RecipeResult& r) {
     if (const Count& measured = (r.bytes.*amount).measured)
       peaks_.peak[size_t(category)] = before_.live[size_t(category)] + *measured;
   if (r.bytes.peak.measured) peaks_.total_peak = before_.total + *r.bytes.peak.measured;
-  if (r.resident_peak && resident_before_ >= 0) resident_peak_ = resident_before_ + *r.resident_peak;
   if (const double flops = flops_of_step(r); std::isfinite(flops)) flops_per_step_ = flops;
-  if (std::isfinite(r.sampling))
-    sampling_s_ = (r.sampling * double(r.steps) + double(r.sampled_steps.size())) * r.step_ms / 1e3;
+  if (std::isfinite(r.sampling)) own_s_ = (r.sampling * double(r.steps) + double(r.sampled_steps.size())) * r.step_ms / 1e3;
 }
 
 void RecipeRun::keep(const RecipeResult& r) {
   trainer->save(checkpoint, fingerprint);
   if (saved) saved(r);
+  kept_at_ = seconds_now();
 }
 
 namespace {
@@ -115,7 +106,6 @@ namespace {
 void forget_costs(RecipeResult& r) {
   for (auto [category, amount] : kAmounts) (r.bytes.*amount).measured.reset();
   r.bytes.peak.measured.reset();
-  r.resident_peak.reset();
   r.step_ms = r.tokens_per_s = r.flops_per_s = r.mfu = r.sampling = kUnknown;
 }
 // Without a checkpoint a run begins anew, and so does what was measured of it.
@@ -127,6 +117,15 @@ void forget_measures(RecipeResult& r) {
 }
 }  // namespace
 
+void RecipeRun::failed(RecipeResult& r, const std::string& error) {
+  forget_costs(r);
+  r.steps = trainer ? trainer->steps_done() : 0;
+  r.status = Status::failed;
+  r.error = r.steps < plan.steps ? fmt::format("at step {}: {}", r.steps, error) : "evaluating: " + error;
+  std::error_code ignored;
+  std::filesystem::remove(checkpoint, ignored);
+}
+
 // Of the step done last, whose point the curve ends with.
 void RecipeRun::evaluate_on_the_way(RecipeResult& r) {
   pause_measuring();  // its batches may be larger
@@ -137,10 +136,9 @@ void RecipeRun::evaluate_on_the_way(RecipeResult& r) {
 }
 
 bool RecipeRun::run(RecipeResult& r) {
-  empty_cache();
+  kept_at_ = seconds_now();
   before_ = memory_stats(plan.device);
   peaks_ = {};
-  if (measure && account::reset_resident_high_water()) resident_before_ = account::resident_bytes();
   trainer = std::make_unique<Trainer>(subject, recipe, plan);
   std::vector<double> times;
   if (std::filesystem::exists(checkpoint)) {
@@ -150,6 +148,7 @@ bool RecipeRun::run(RecipeResult& r) {
     forget_measures(r);
   }
   r.status = Status::running;
+  r.error.clear();
   progress.begin(recipe.name, plan.steps, trainer->steps_done());
   int64_t items = subject.items(), every = std::max<int64_t>(plan.steps / 500, 1);
   begin_measuring();
@@ -170,15 +169,18 @@ bool RecipeRun::run(RecipeResult& r) {
       loss = trainer->step();
     double took = seconds_now() - t;
     if (trainer->nan()) break;
-    count ? void(sampling_s_ += took) : times.push_back(took);
+    count ? void(own_s_ += took) : times.push_back(took);
     if (measure && (step % every == 0 || step == plan.steps - 1)) r.curve.push_back({step + 1, loss, kUnknown});
     progress.step(step + 1, loss, double(items) / took);
     if (!measure || !evaluation_due(step + 1, plan.steps, subject)) continue;
     if (r.curve.empty() || r.curve.back().step != step + 1) r.curve.push_back({step + 1, loss, kUnknown});
     evaluate_on_the_way(r);
+    constexpr double kKeepEvery_s = 10;
+    const double begin = seconds_now();
     put_measures(r, times);
-    keep(r);
+    if (begin - kept_at_ > kKeepEvery_s) keep(r);
     begin_measuring();
+    own_s_ += seconds_now() - begin;
   }
   r.steps = trainer->steps_done();
   if (measure) {

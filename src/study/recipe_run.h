@@ -36,6 +36,7 @@ class RecipeRun {
   bool run(RecipeResult& r);
   std::unique_ptr<Trainer> trainer;
   Evaluation losses;
+  void failed(RecipeResult& r, const std::string& error);  // what is left of a run that ended in an error
 
  private:
   bool sampled(int64_t step) const;
@@ -47,9 +48,9 @@ class RecipeRun {
   void evaluate_on_the_way(RecipeResult& r);
   void keep(const RecipeResult& r);
   MemoryStats before_, peaks_;
-  int64_t resident_before_ = -1, resident_peak_ = -1;
-  double sampling_s_ = 0;
-  double flops_per_step_ = 0;
+  double own_s_ = 0;  // sampled steps, and what is kept beside
+  double kept_at_ = 0;
+  double flops_per_step_ = kUnknown;
 };
 
 }  // namespace dyadic::inline v1::study

@@ -115,30 +115,45 @@ std::string why_winner(const std::vector<Candidate>& list, const Candidate& best
   return text;
 }
 
+// Of many the five that cost least, and how many more.
+class Some {
+  std::vector<std::pair<double, std::string>> all_;
+
+ public:
+  void add(double cost, std::string text) { all_.emplace_back(cost, std::move(text)); }
+  // "" of none.
+  std::string sentence(std::string_view begin, std::string_view end = ".") const {
+    constexpr size_t kAll = 7, kFew = 5;
+    std::vector<std::pair<double, std::string>> shown = all_;
+    if (shown.size() > kAll) {
+      std::stable_sort(shown.begin(), shown.end(), [](auto& a, auto& b) { return a.first < b.first; });
+      shown.resize(kFew);
+    }
+    std::string text;
+    for (auto& [cost, one] : shown) text += (text.empty() ? "" : ", ") + one;
+    if (shown.size() < all_.size()) text += fmt::format(" and {} more", all_.size() - shown.size());
+    return text.empty() ? "" : fmt::format(" {}{}{}", begin, text, end);
+  }
+};
+
 // The cheaper ones that lost, with the reason: the near misses are what a reader asks about next.
 std::string why_not(const std::vector<Candidate>& list, const Candidate& best, const Words& w) {
-  std::string close, lossy, unsure, unknown;
-  const auto add = [](std::string& to, const std::string& text) { to += (to.empty() ? "" : ", ") + text; };
+  Some close, lossy, unsure, unknown;
   for (const Candidate& c : list) {
     if (c.near || !(c.cost < best.cost)) continue;
-    const std::string figures =
-        fmt::format("{} ({}, {} \u00b1 {})", c.name, w.cost(c.cost), change_text(w.study, c.delta), error_text(c.se));
-    add(!std::isfinite(c.upper)       ? unknown
-        : c.close                     ? close
-        : c.delta <= allowed(w.study) ? unsure
-                                      : lossy,
-        std::isfinite(c.upper) ? figures : c.name);
+    const bool known = std::isfinite(c.upper);
+    Some& to = !known ? unknown : c.close ? close : c.delta <= allowed(w.study) ? unsure : lossy;
+    to.add(c.cost, !known ? c.name
+                          : fmt::format("{} ({}, {} \u00b1 {})", c.name, w.cost(c.cost), change_text(w.study, c.delta),
+                                        error_text(c.se)));
   }
-  std::string text;
-  if (!close.empty())
-    text += fmt::format(" Cheaper, and within {} on these weights, but not by the half that other seeds' weights may need: {}.",
-                        tolerance_text(w.study.options.tolerance), close);
-  if (!lossy.empty()) text += fmt::format(" Cheaper, but beyond the tolerance: {}.", lossy);
-  if (!unsure.empty())
-    text += fmt::format(
-        " Cheaper and perhaps within it, but measured too coarsely to say so: {}. More to evaluate on would tell.", unsure);
-  if (!unknown.empty()) text += fmt::format(" Cheaper, but of unknown {}: {}.", w.name, unknown);
-  return text;
+  return close.sentence(
+             fmt::format("Cheaper, and within {} on these weights, but not by the half that other seeds' weights may need: ",
+                         tolerance_text(w.study.options.tolerance))) +
+         lossy.sentence("Cheaper, but beyond the tolerance: ") +
+         unsure.sentence("Cheaper and perhaps within it, but measured too coarsely to say so: ",
+                         ". More to evaluate on would tell.") +
+         unknown.sentence(fmt::format("Cheaper, but of unknown {}: ", w.name));
 }
 
 template <class T> std::string decide(const std::vector<T>& results, const Words& words, std::string& why) {
@@ -168,6 +183,7 @@ template <class T> std::string decide(const std::vector<T>& results, const Words
   why += why_not(list, winner, words);
   for (const T& r : results) {
     if (r.status == Status::stopped) why += fmt::format(" {} was stopped: its loss was not finite.", r.name);
+    if (r.status == Status::failed) why += fmt::format(" {} ended in an error.", r.name);
   }
   return winner.name;
 }
@@ -192,6 +208,10 @@ static std::string mixed_words(const StudyResult& s) {
   if (keep && keep->bytes && *keep->bytes > 0)
     text += fmt::format(" takes {} against {} for {} alone ({:.0f} % less)", bytes_text(l.bytes), bytes_text(keep->bytes),
                         l.keep, 100 - 100 * double(*l.bytes) / double(*keep->bytes));
+  std::string others;
+  for (auto& [format, bytes] : l.tried)
+    if (bytes && format != l.format) others += fmt::format("{}{} ({})", others.empty() ? "" : ", ", format, bytes_text(bytes));
+  if (!others.empty()) text += ", and less than mixtures with " + others;
   return text + fmt::format(". It changes the {} by {} \u00b1 {}{}, which is within {}.", full_name(s),
                             change_text(s, l.vs_f32.delta), error_text(l.vs_f32.se), unit_text(s),
                             tolerance_text(s.options.tolerance));
@@ -210,11 +230,17 @@ Recommendation recommend(const StudyResult& study) {
     return r;
   }
   r.recipe = decide(study.recipes, {"recipe", "recipes", study, false}, r.why);
-  r.format = decide(study.formats, {"format", "formats", study, true}, r.why);
+  r.format = r.uniform = decide(study.formats, {"format", "formats", study, true}, r.why);
+  if (const FormatResult* f = study.format(r.format)) r.bytes = f->bytes;
+  if (study.layers && study.layers->bytes) {
+    r.format = study.layers->format, r.bytes = study.layers->bytes;
+    for (const ModuleLoss& m : study.layers->modules)
+      if (m.kept) r.modules.emplace_back(m.module, study.layers->keep);
+  }
   r.why += mixed_words(study);
   std::string limits;
   const auto add = [&](const char* text) { limits += (limits.empty() ? "\n" : " ") + std::string(text); };
-  if (!r.format.empty() && r.format != "f32" && f32 && r.recipe != "f32")
+  if (!r.uniform.empty() && r.uniform != "f32" && f32 && r.recipe != "f32")
     add("Formats were measured on the weights that the f32 recipe trained.");
   if (f32 && study.options.seeds < 2) {
     add(is_text(study) ? "One seed: the errors cover the choice of validation text, not the chance of initial weights and "
@@ -257,7 +283,7 @@ std::string recipe_words(const RecipeResult& r, const RecipeResult& f32) {
 std::string headline(const StudyResult& study) {
   const Recommendation& why = study.recommendation;
   const RecipeResult *f32 = study.recipe("f32"), *recipe = study.recipe(why.recipe);
-  const FormatResult *plain = study.format("f32"), *format = study.format(why.format);
+  const FormatResult *plain = study.format("f32"), *format = study.format(why.uniform);
   if (!recipe && !study.recipes.empty()) return "There is no recommendation yet.";
   std::string text;
   if (recipe && recipe == f32) {

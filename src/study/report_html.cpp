@@ -97,7 +97,7 @@ std::string value_and_unit(const std::string& text) {
 
 void Page::tiles() {
   const RecipeResult *f32 = s.recipe("f32"), *r = s.recipe(s.recommendation.recipe);
-  const FormatResult *plain = s.format("f32"), *f = s.format(s.recommendation.format);
+  const FormatResult *plain = s.format("f32"), *f = s.format(s.recommendation.uniform);
   if (!f32 || !r) return;
   put("<div class=\"tiles\">\n");
   if (r->bytes.peak.measured && f32->bytes.peak.measured) {
@@ -152,6 +152,7 @@ void Page::notices() {
           html_text(r.name), count_text(r.nan->step), html_text(r.nan->op),
           html_text(r.nan->module.empty() ? "the model" : r.nan->module));
     }
+    if (!r.error.empty()) put("<p class=\"notice\">{} failed {}</p>\n", html_text(r.name), html_text(r.error));
   }
   put("<div class=\"why\">\n");
   std::string_view why = s.recommendation.why;

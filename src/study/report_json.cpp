@@ -104,6 +104,7 @@ Json recipe_json(const RecipeResult& r) {
   j["rounding"] = rounding_json(r.rounding);
   j["modules"] = modules_json(r.modules);
   j["dtype_calls"] = calls_json(r.dtype_calls);
+  if (!r.error.empty()) j["error"] = r.error;
   j["nan"] = r.nan ? Json{{"op", r.nan->op}, {"module", r.nan->module}, {"step", r.nan->step}} : Json(nullptr);
   j["curve"] = curve_json(r.curve);
   return j;
@@ -113,6 +114,7 @@ Json format_json(const FormatResult& f) {
   Json j;
   j["name"] = f.name;
   j["status"] = status_name(f.status);
+  if (!f.error.empty()) j["error"] = f.error;
   j["bits_per_weight"] = number(f.bits_per_weight);
   j["bytes"] = count(f.bytes);
   j["val_loss"] = number(f.val_loss);
@@ -138,7 +140,13 @@ Json layers_json(const Layers& l) {
   }
   Json mixed = {{"bytes", count(l.bytes)}, {"value", number(l.value)}};
   add_delta(mixed, l.vs_f32, "lost");
-  return {{"format", l.format}, {"keep", l.keep}, {"modules", std::move(modules)}, {"mixed", std::move(mixed)}};
+  Json tried = Json::array();
+  for (auto& [format, bytes] : l.tried) tried.push_back({{"format", format}, {"bytes", count(bytes)}});
+  return {{"format", l.format},
+          {"keep", l.keep},
+          {"modules", std::move(modules)},
+          {"mixed", std::move(mixed)},
+          {"tried", std::move(tried)}};
 }
 
 Json machine_json(const Machine& m) {
@@ -220,7 +228,11 @@ std::string report_json(const StudyResult& result) {
   for (const FormatResult& f : result.formats) j["formats"].push_back(format_json(f));
   if (result.layers) j["layers"] = layers_json(*result.layers);
   const Recommendation& why = result.recommendation;
-  j["recommendation"] = {{"recipe", text_or_null(why.recipe)}, {"format", text_or_null(why.format)}, {"why", why.why}};
+  Json kept = Json::object();
+  for (auto& [module, format] : why.modules) kept[module] = format;
+  j["recommendation"] = {{"recipe", text_or_null(why.recipe)}, {"format", text_or_null(why.format)},
+                         {"modules", std::move(kept)},         {"uniform", text_or_null(why.uniform)},
+                         {"bytes", count(why.bytes)},          {"why", why.why}};
   return dump_json(j, 1, NotUtf8::replaced) + "\n";
 }
 

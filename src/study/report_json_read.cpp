@@ -99,7 +99,7 @@ void read(const Reader& r, LossDelta& d, const std::string& name = "val_loss_del
 void read(const Reader& r, Status& out) {
   std::string name = status_name(out);
   r.get("status", name);
-  for (Status s : {Status::pending, Status::running, Status::done, Status::stopped}) {
+  for (Status s : {Status::pending, Status::running, Status::done, Status::stopped, Status::failed}) {
     if (name == status_name(s)) {
       out = s;
       return;
@@ -158,7 +158,7 @@ RecipeResult read_recipe(const Reader& r) {
     read(b, "workspace", out.bytes.workspace), read(b, "peak", out.bytes.peak);
   });
   r.object("bytes_other", [&](const Reader& b) { read(b, "temporary", out.bytes.temporary), read(b, "data", out.bytes.data); });
-  r.get("resident_peak", out.resident_peak), r.get("skipped_steps", out.skipped_steps);
+  r.get("error", out.error), r.get("resident_peak", out.resident_peak), r.get("skipped_steps", out.skipped_steps);
   r.get("lost_updates", out.lost_updates), r.get("overflows", out.overflows), r.get("flushed", out.flushed);
   read_events(r, out);
   r.each("curve", [&](const Json& e, const std::string& at) {
@@ -171,7 +171,8 @@ RecipeResult read_recipe(const Reader& r) {
 
 FormatResult read_format(const Reader& r) {
   FormatResult out;
-  r.get("name", out.name), read(r, out.status), r.get("bits_per_weight", out.bits_per_weight), r.get("bytes", out.bytes);
+  r.get("name", out.name), read(r, out.status), r.get("error", out.error), r.get("bits_per_weight", out.bits_per_weight),
+      r.get("bytes", out.bytes);
   r.get("val_loss", out.val_loss), read(r, out.vs_f32), r.get("kl", out.kl), r.get("kl_se", out.kl_se);
   r.get("metric", out.metric), read(r, out.metric_vs_f32, "metric_lost");
   r.get("top1_agreement", out.top1_agreement), r.get("tokens_per_s", out.tokens_per_s), r.get("workspace", out.workspace);
@@ -186,6 +187,11 @@ Layers read_layers(const Reader& r) {
     ModuleLoss& to = out.modules.emplace_back();
     m.get("module", to.module), m.get("bytes", to.bytes), m.get("stored_bytes", to.stored_bytes), m.get("kept", to.kept);
     read(m, to.alone, "alone"), read(m, to.spared, "spared");
+  });
+  r.each("tried", [&](const Json& e, const std::string& at) {
+    const Reader t(e, at);
+    auto& [format, bytes] = out.tried.emplace_back();
+    t.get("format", format), t.get("bytes", bytes);
   });
   r.object("mixed", [&](const Reader& m) {
     m.get("bytes", out.bytes), m.get("value", out.value);
@@ -254,8 +260,13 @@ StudyResult parse_report(std::string_view text) {
   r.each("formats", [&](const Json& e, const std::string& at) { out.formats.push_back(read_format(Reader(e, at))); });
   r.object("layers", [&](const Reader& l) { out.layers = read_layers(l); });
   r.object("recommendation", [&](const Reader& w) {
-    w.get("recipe", out.recommendation.recipe), w.get("format", out.recommendation.format),
-        w.get("why", out.recommendation.why);
+    Recommendation& to = out.recommendation;
+    w.get("recipe", to.recipe), w.get("format", to.format), w.get("bytes", to.bytes), w.get("why", to.why);
+    to.uniform = to.format;
+    w.get("uniform", to.uniform);
+    w.object("modules", [&](const Reader& kept) {
+      for (const auto& [module, format] : kept.j.items()) kept.get(module.c_str(), to.modules.emplace_back(module, "").second);
+    });
   });
   return out;
 }

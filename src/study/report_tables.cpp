@@ -57,8 +57,10 @@ void delta_cells(Html& h, const StudyResult& s, const std::string& name, const L
   h.cell(near ? "yes" : "no", fmt::format("{} {}", falls ? ">" : "<", change_text(s, d.upper)), near ? "yes" : "no");
 }
 
-std::string state(Status status) {
-  return status == Status::done      ? ""
+template <class T> std::string state(const T& r) {
+  const Status status = r.status;
+  return status == Status::failed    ? "failed: " + r.error
+         : status == Status::done    ? ""
          : status == Status::stopped ? "stopped: the loss was not finite"
          : status == Status::running ? "interrupted"
                                      : "not begun";
@@ -95,7 +97,7 @@ std::string recipes_table(const StudyResult& s) {
   for (const char* title : {"step", "FLOP/s", "peak memory", "resident", "lost updates", "overflows"}) titles.push_back(title);
   h.head(titles);
   for (const RecipeResult& r : s.recipes) {
-    const std::string status = state(r.status);
+    const std::string status = state(r);
     h.row(r.name == s.recommendation.recipe);
     h.cell(r.name, status.empty() ? r.doc : status);
     h.cell(loss_text(r.val_loss), std::isfinite(r.val_loss_se) ? "\u00b1 " + error_text(r.val_loss_se) : "");
@@ -127,8 +129,8 @@ std::string formats_table(const StudyResult& s) {
   titles.push_back(s.measure.item + "s/s");
   h.head(titles);
   for (const FormatResult& f : s.formats) {
-    h.row(f.name == s.recommendation.format);
-    h.cell(f.name, state(f.status));
+    h.row(f.name == s.recommendation.uniform);
+    h.cell(f.name, state(f));
     h.cell(std::isfinite(f.bits_per_weight) ? fmt::format("{:.3f}", f.bits_per_weight) : kDash);
     h.cell(bytes_text(f.bytes), f.bytes ? count_text(f.bytes) : "");
     h.cell(loss_text(f.val_loss));
@@ -277,8 +279,10 @@ std::string conditions_list(const StudyResult& s) {
   double sampling = kUnknown;
   for (const RecipeResult& r : s.recipes) sampling = std::fmax(sampling, r.sampling);
   if (std::isfinite(sampling))
-    l.item("The study's own time", fmt::format("steps that are compared with wider ones add at most {} to a recipe's training",
-                                               percent_text(sampling)));
+    l.item("The study's own time",
+           fmt::format("comparing steps with wider ones, and what is kept on the way, adds at most {} to a "
+                       "recipe's training",
+                       percent_text(sampling)));
   const std::string trained = s.recipes.empty()
                                   ? "no training"
                                   : fmt::format("{} steps per recipe{}, {} seed{} beginning with {}", count_text(o.steps),

@@ -169,6 +169,7 @@ void Report::rounding() {
 void Report::troubles() {
   std::string busy;
   for (const RecipeResult& r : s.recipes) {
+    if (!r.error.empty()) out += wrap_text(fmt::format("{} failed {}", r.name, printable(r.error)), o.width, "  ");
     if (r.nan) {
       out += wrap_text(
           fmt::format("{} stopped at step {}: the loss was not finite; the first op to produce such a value was {} in {}.",
@@ -194,7 +195,7 @@ void Report::formats() {
   if (!compares_logits(s)) t.columns.erase(t.columns.begin() + 6, t.columns.begin() + 8);
   if (metric) t.columns.insert(t.columns.begin() + 4, {metric_title(), false, 0});
   for (const FormatResult& f : s.formats) {
-    const bool picked = f.name == s.recommendation.format;
+    const bool picked = f.name == s.recommendation.uniform;
     t.rows.push_back({format_name(shown_status(f.status, f.name), picked),
                       std::isfinite(f.bits_per_weight) ? fmt::format("{:.2f}", f.bits_per_weight) : kDash, bytes_text(f.bytes),
                       loss_text(f.val_loss), delta_and_error(s, judged(s, f)), verdict(f.name, judged(s, f)), small_text(f.kl),
@@ -205,6 +206,8 @@ void Report::formats() {
     t.styles.push_back(style(picked, f.status));
   }
   table(t);
+  for (const FormatResult& f : s.formats)
+    if (!f.error.empty()) out += wrap_text(fmt::format("{} failed: {}", f.name, printable(f.error)), o.width, "  ");
 }
 
 void Report::layers() {

@@ -9,12 +9,13 @@
 
 #include "base/check.h"
 #include "base/clock.h"
-#include "base/interrupt.h"
 #include "base/log.h"
 #include "device/limit.h"
 #include "dyadic/distributed.h"
+#include "dyadic/interrupt.h"
 #include "dyadic/io.h"
 #include "dyadic/version.h"
+#include "study/conclude.h"
 #include "study/layers.h"
 #include "study/measure.h"
 #include "study/memory_plan.h"
@@ -254,14 +255,15 @@ class StudyWork {
   bool train_all() {
     int64_t total = 0;
     for (RecipeResult& r : s().recipes)
-      if (r.status == Status::pending || r.status == Status::running) total += plan_.steps * q_.seeds;
+      if (r.status != Status::done && r.status != Status::stopped) total += plan_.steps * q_.seeds;
     if (group_.size() == 1) progress_.plan(total);
     for (RecipeResult& r : s().recipes) {
       if (r.bytes.peak.predicted) continue;
       predict(r);
     }
     for (RecipeResult& r : s().recipes)
-      if (!train(r)) return false;
+      if ((r.status != Status::failed || group_.size() == 1) && !train(r)) return false;
+    if (!is_text(s())) note_memory(s(), subject_.other_memory());
     const auto plans = [&](const std::string& recipe) { return plan_of(recipe); };
     if (!time_in_turns(subject_, recipes_, plans, s(), progress_)) return false;
     write_report();
@@ -281,7 +283,10 @@ class StudyWork {
   bool train(RecipeResult& r) {
     std::vector<Evaluation> losses;
     if (!train_seeds(r, &losses)) return false;
-    if (r.status != Status::stopped) finish(r, losses);
+    if (r.status != Status::stopped && r.status != Status::failed) {
+      conclude(r, losses, f32_losses_, s().measure, subject_.window());
+      if (const double flops = flops_of_step(r); std::isfinite(flops)) s().model.flops_per_step = flops;
+    }
     write_report();
     return true;
   }
@@ -304,7 +309,14 @@ class StudyWork {
           subject_,  recipe_, plan,     checkpoint(r.name, k), fingerprint() + fmt::format(", recipe {}, run {}", r.name, k),
           progress_, k == 0,  q_.shadow};
       run.saved = [this](const RecipeResult& r) { group_.size() > 1 ? save_results(r) : write_report(); };
-      if (!run.run(r)) return false;
+      bool whole = true;
+      if (const std::string error = error_of(r.name, [&] { whole = run.run(r); }); !error.empty()) {
+        run.failed(r, error);
+        progress_.end(fmt::format("{}: {}", r.name, r.error));
+        save_results(r);
+        return true;
+      }
+      if (!whole) return false;
       if (r.status == Status::stopped) {
         progress_.end(fmt::format("{}: stopped at step {}: {} in {} gave the first NaN or infinity", r.name, r.nan->step,
                                   r.nan->op, r.nan->module));
@@ -328,31 +340,6 @@ class StudyWork {
     if (group_.size() > 1) study::save_results(results_file(r.name), s());
   }
 
-  void finish(RecipeResult& r, const std::vector<Evaluation>& losses) {
-    std::vector<double> means, metrics;
-    for (const Evaluation& e : losses) {
-      means.push_back(e.mean());
-      if (!e.values.empty()) metrics.push_back(metric_of(e.values, s().measure));
-    }
-    r.seed_val_losses = means;
-    r.val_loss = mean_se(means).mean;
-    r.metric = mean_se(metrics).mean;
-    std::vector<double> first(losses[0].losses.begin(), losses[0].losses.end());
-    r.val_loss_se = losses.size() > 1 ? mean_se(means).se : mean_se_clustered(first, subject_.window()).se;
-    if (r.name == "f32") {
-      f32_losses_ = losses;
-      r.vs_f32 = no_difference();
-      if (!metrics.empty()) r.metric_vs_f32 = no_difference();
-    } else if (!f32_losses_.empty()) {
-      std::vector<PairedLosses> pairs;
-      for (size_t k = 0; k < losses.size(); ++k) pairs.push_back({f32_losses_[k].losses, losses[k].losses});
-      r.vs_f32 = compare(pairs, subject_.window());
-      if (!metrics.empty()) r.metric_vs_f32 = compare_metric(f32_losses_, losses, s().measure, subject_.window());
-    }
-    r.status = Status::done;
-    if (const double flops = flops_of_step(r); std::isfinite(flops)) s().model.flops_per_step = flops;
-  }
-
   bool store_all() {
     if (f32_losses_.empty()) return true;  // f32 itself has no finite loss: nothing to compare with
     bool pending =
@@ -368,8 +355,8 @@ class StudyWork {
     if (interrupted()) return false;
     for (FormatResult& f : s().formats) {
       if (f.status != Status::done) {
-        f = evaluate_format(reference, DType::parse(f.name));
-        if (f.status != Status::done) return false;
+        f = judged_or_failed(f.name, [&] { return evaluate_format(reference, DType::parse(f.name)); });
+        if (f.status == Status::running) return false;
         if (f.name == "f32")
           f.vs_f32 = no_difference(), f.metric_vs_f32 = std::isfinite(f.metric) ? no_difference() : LossDelta();
       }
@@ -379,7 +366,7 @@ class StudyWork {
     progress_.end();
     if (!q_.per_layer) return true;
     s().recommendation = recommend(s());
-    s().layers = study_layers(reference, s(), progress_);
+    add_layers(reference, s(), progress_);
     return !interrupted();
   }
 };

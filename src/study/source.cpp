@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "study/example.h"
 
 namespace dyadic::inline v1::study {
 namespace {
@@ -49,6 +50,7 @@ class ListSource : public Source {
  public:
   explicit ListSource(std::vector<Value> batches) : batches_(std::move(batches)) {
     DY_CHECK_AS(ValueError, !batches_.empty(), "study: there is no batch in an empty list");
+    for (const Value& batch : batches_) as_data(batch);
   }
   std::unique_ptr<Stream> stream() override { return std::make_unique<Steps>(*this); }
   void each(FunctionRef<bool(const Value&)> body) override {
@@ -71,11 +73,13 @@ class LoaderSource : public Source {
   data::LoaderState begin_;
 
   class Epochs : public Stream {
+    std::shared_ptr<DataLoader> own_;
     DataLoader& loader_;
     std::unique_ptr<data::Epoch> epoch_;
 
    public:
     explicit Epochs(DataLoader& loader) : loader_(loader) {}
+    explicit Epochs(std::shared_ptr<DataLoader> loader) : own_(std::move(loader)), loader_(*own_) {}
     Value next(int64_t) override {
       if (!epoch_) epoch_ = loader_.iter();
       std::optional<Value> batch = epoch_->next();
@@ -97,6 +101,16 @@ class LoaderSource : public Source {
   std::unique_ptr<Stream> stream() override {
     loader_.load_state_dict(begin_);
     return std::make_unique<Epochs>(loader_);
+  }
+  std::unique_ptr<Stream> alone() override {
+    data::DataLoaderOptions o = loader_.options();
+    if (!o.num_workers) return stream();
+    o.num_workers = 0, o.prefetch_factor.reset(), o.persistent_workers = false;
+    return std::make_unique<Epochs>(std::make_shared<DataLoader>(loader_.dataset(), o));
+  }
+  Ahead ahead() override {
+    const data::DataLoaderOptions& o = loader_.options();
+    return {o.num_workers * o.prefetch_factor.value_or(2), o.num_workers};
   }
   // What the loader draws is no part of the run.
   void each(FunctionRef<bool(const Value&)> body) override {

@@ -19,10 +19,15 @@ class Stream {  // the batches of one run, in order
 class Source {
  public:
   virtual ~Source();
-  virtual std::unique_ptr<Stream> stream() = 0;                                     // from the first batch on
-  virtual void each(FunctionRef<bool(const data::Value&)> body) = 0;                // once through; false ends it
-  virtual int64_t size() = 0;                                                       // batches of once through; 0: not known
-  virtual int64_t last_rows() { return 0; }                                         // of a shorter last batch
+  virtual std::unique_ptr<Stream> stream() = 0;                       // from the first batch on
+  virtual std::unique_ptr<Stream> alone() { return stream(); }        // without workers
+  virtual void each(FunctionRef<bool(const data::Value&)> body) = 0;  // once through; false ends it
+  virtual int64_t size() = 0;                                         // batches of once through; 0: not known
+  virtual int64_t last_rows() { return 0; }                           // of a shorter last batch
+  struct Ahead {
+    int64_t batches = 0, workers = 0;
+  };
+  virtual Ahead ahead() { return {}; }  // how many batches others than the caller have ready, at most
   virtual std::pair<std::shared_ptr<Source>, std::shared_ptr<Source>> split() = 0;  // a tenth held back; ValueError
 };
 

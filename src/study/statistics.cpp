@@ -12,7 +12,7 @@
 namespace dyadic::inline v1::study {
 
 const char* status_name(Status s) {
-  static constexpr const char* kNames[] = {"pending", "running", "done", "stopped"};
+  static constexpr const char* kNames[] = {"pending", "running", "done", "stopped", "failed"};
   return kNames[int(s)];
 }
 const char* minimize_name(Minimize m) { return m == Minimize::memory ? "memory" : "time"; }

@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "account/machine.h"
 #include "base/clock.h"
-#include "base/interrupt.h"
+#include "dyadic/interrupt.h"
 #include "study/trainer.h"
 
 namespace dyadic::inline v1::study {
@@ -24,6 +25,19 @@ double time_steps(Subject& subject, const Recipe& recipe, const Plan& plan, int6
 }
 
 }  // namespace
+
+// What the process grows by in two steps. Memory comes in pages of 2 MiB, of which a small model does not fill the last; in
+// those of 4 KiB its growth is what it uses. Nothing but the recipe's own: code and threads are there by now.
+static Count resident_growth(Subject& subject, const Recipe& recipe, const Plan& plan) {
+  const account::SmallPages small;
+  empty_cache();
+  const int64_t before = account::resident_bytes();
+  Trainer trainer(subject, recipe, plan);
+  empty_cache();  // making a model may take more than training it
+  if (!account::reset_resident_high_water()) return {};
+  for (int k = 0; k < 2 && !interrupted(); ++k) trainer.step();
+  return account::resident_high_water() - before;
+}
 
 double median(std::vector<double> v) {
   if (v.empty()) return kUnknown;
@@ -46,10 +60,14 @@ bool time_in_turns(Subject& subject, const std::vector<Recipe>& recipes, Functio
   constexpr int64_t kTurns = 5, kLeastTurns = 3, kMostSteps = 50;
   constexpr double kTurn_s = 0.05;  // or longer: of short trainings up to a fifth
   const int64_t trained = study.options.steps, turns = trained < 40 ? 0 : std::clamp(trained / 40, kLeastTurns, kTurns);
+  const GeneratorState random = generator_state();
+  for (size_t i = 0; i < recipes.size() && !interrupted(); ++i)
+    if (RecipeResult& r = study.recipes[i]; r.status == Status::done && !r.resident_peak)
+      r.resident_peak = resident_growth(subject, recipes[i], plan_of(r.name));
+  set_generator_state(random);
   const bool pending = std::any_of(study.recipes.begin(), study.recipes.end(),
                                    [](const RecipeResult& r) { return r.status == Status::done && r.turns == 0; });
-  if (turns == 0 || !pending) return true;
-  const GeneratorState random = generator_state();
+  if (turns == 0 || !pending) return !interrupted();
   std::vector<std::vector<double>> times(recipes.size());
   progress.plan(0);
   progress.begin("step times", turns);

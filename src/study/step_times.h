@@ -14,8 +14,9 @@ double flops_of_step(const RecipeResult& r);  // a whole number, from the time a
 
 inline constexpr double kSpreadWorthSaying = 0.15;
 
-// After training: three to five short runs from the beginning, in which all recipes alternate, a twentieth of the steps of
-// training and up to a fifth where steps are short. Changes nothing but times. false: interrupted.
+// After training: what the process grows by under each recipe, then three to five short runs from the beginning, in which all
+// recipes alternate, a twentieth of the steps of training and up to a fifth where steps are short. Changes nothing else. false:
+// interrupted.
 bool time_in_turns(Subject& subject, const std::vector<Recipe>& recipes, FunctionRef<Plan(const std::string& recipe)> plan_of,
                    StudyResult& study, train::Progress& progress);
 

@@ -165,6 +165,7 @@ DryRun predict(Subject& subject, const Recipe& recipe, const Plan& plan) {
     d.flops = Counting::flops();
     if (const data::Value last = subject.short_blank(); last.kind() != data::Value::Kind::none) t.step(last);
     fill_bytes(d.bytes, memory_stats(meta), before, t.read_at_a_time(), &Amount::predicted);
+    for (Amount Bytes::* of : {&Bytes::data, &Bytes::peak}) *(d.bytes.*of).predicted += subject.bytes_ahead();
   }
   set_generator_state(random);
   return d;

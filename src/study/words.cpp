@@ -21,12 +21,17 @@ std::string short_name(const std::string& name, int most) {
 }
 
 std::string in_one_line(std::string_view what) {
-  while (what.ends_with('\n')) what.remove_suffix(1);
-  const size_t end = what.rfind('\n');
-  if (end == what.npos) return std::string(what);
-  std::string_view where = what.substr(0, end);
-  where.remove_prefix(where.rfind('\n') + 1);
-  return fmt::format("{} ({})", what.substr(end + 1), where.substr(std::min(where.find_first_not_of(' '), where.size())));
+  const auto first_line = [](std::string_view text) { return text.substr(0, text.find('\n')); };
+  const size_t trace = what.rfind("Traceback (most recent call last):\n");
+  if (trace == what.npos) return std::string(first_line(what));
+  std::string_view where, outside;  // the last place; the last that is none of the package's
+  for (what.remove_prefix(what.find('\n', trace) + 1); what.starts_with(' ');) {
+    const std::string_view line = first_line(what);
+    if (line.starts_with("  File ")) where = line.substr(2);
+    if (line.starts_with("  File ") && line.find("/dyadic/") == line.npos) outside = where;
+    what.remove_prefix(std::min(line.size() + 1, what.size()));
+  }
+  return fmt::format("{} ({})", first_line(what), outside.empty() ? where : outside);
 }
 
 }  // namespace dyadic::inline v1::study

@@ -8,7 +8,7 @@ namespace dyadic::inline v1::study {
 // A name in at most so many columns of a terminal: its middle becomes an ellipsis, since names differ at their ends.
 std::string short_name(const std::string& name, int most);
 
-// An error of Python's tells its whole way: the last line is what happened, the one before is where.
+// The first line of an error. One of Python's tells its whole way before: of that, the last place outside of the package.
 std::string in_one_line(std::string_view what);
 
 }  // namespace dyadic::inline v1::study

@@ -5,8 +5,8 @@
 
 #include "base/check.h"
 #include "base/clock.h"
-#include "base/interrupt.h"
 #include "dyadic/autograd.h"
+#include "dyadic/interrupt.h"
 #include "dyadic/progress.h"
 #include "dyadic/prune.h"
 

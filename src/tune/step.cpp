@@ -2,9 +2,9 @@
 #include <cmath>
 
 #include "base/check.h"
-#include "base/interrupt.h"
 #include "dyadic/amp.h"
 #include "dyadic/autograd.h"
+#include "dyadic/interrupt.h"
 #include "plan/forward.h"
 #include "tune/loop.h"
 

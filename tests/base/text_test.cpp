@@ -10,10 +10,10 @@
 #include <cstdio>
 #include <limits>
 
-#include "base/interrupt.h"
 #include "base/log.h"
 #include "base/sha256.h"
 #include "dyadic/error.h"
+#include "dyadic/interrupt.h"
 
 namespace dyadic {
 namespace {

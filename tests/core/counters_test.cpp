@@ -45,6 +45,45 @@ TEST(RoundingCounting, TellsFourThingsApart) {
   EXPECT_EQ(std::tuple(to.calls, to.overflows, to.flushed), std::tuple(2, 2, 1));
 }
 
+// Sizes that end within vectors and within the pieces that threads take, numbers of every kind.
+TEST(RoundingCounting, AgreesWithAPlainLoop) {
+  const int before = num_threads();
+  for (DType d : {f16, bf16, f32})
+    for (int64_t n : {1, 7, 8, 63, 16384, 50001}) {
+      Generator g{uint64_t(n)};
+      const Tensor exponent = randn({n}, g) * (d == f16 ? 12.0 : 60.0);
+      Tensor x = (randn({n}, g) * exp2(exponent)).to(d);
+      x = where(lt(rand({n}, g), full({}, 0.01)), full({}, std::numeric_limits<double>::infinity()).to(d), x);
+      x = where(lt(rand({n}, g), full({}, 0.01)), full({}, std::nan("")).to(d), x);
+      const Tensor y = mul(x, x), wide = mul(x.to(d == f32 ? f64 : f32), x.to(d == f32 ? f64 : f32));
+      const std::vector<double> a = y.to(f64).to_vector(), b = wide.to(f64).to_vector();
+      RoundingCount want;
+      for (size_t i = 0; i < a.size(); ++i) {
+        want.overflows += !std::isfinite(a[i]) && std::isfinite(b[i]);
+        want.flushed += a[i] == 0 && b[i] != 0;
+        if (!std::isfinite(b[i])) continue;
+        const double off = std::isfinite(a[i]) ? a[i] - b[i] : b[i];
+        want.squared += b[i] * b[i], want.squared_difference += off * off;
+      }
+      double squared = 0;
+      for (int threads : {1, 2, 3, 7}) {
+        set_num_threads(threads);
+        RoundingCounting::clear();
+        {
+          RoundingCounting on;
+          mul(x, x);
+        }
+        const RoundingCount c = count_of("mul");
+        EXPECT_EQ(std::tuple(c.elements, c.overflows, c.flushed, c.nans), std::tuple(n, want.overflows, want.flushed, 0)) << n;
+        EXPECT_NEAR(c.squared, want.squared, 1e-12 * want.squared * double(n));
+        EXPECT_NEAR(c.squared_difference, want.squared_difference, 1e-12 * want.squared_difference * double(n));
+        EXPECT_EQ(c.squared, threads == 1 ? c.squared : squared);
+        squared = c.squared;
+      }
+      set_num_threads(before);
+    }
+}
+
 TEST(RoundingCounting, NamesTheModuleInATable) {
   RoundingCounting::clear();
   nn::Sequential model;

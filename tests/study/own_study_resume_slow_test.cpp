@@ -1,7 +1,7 @@
 // A study that was interrupted reports what an unbroken one does.
 #include <gtest/gtest.h>
 
-#include "base/interrupt.h"
+#include "dyadic/interrupt.h"
 #include "own_study.h"
 
 namespace dyadic::inline v1::study {

@@ -3,8 +3,8 @@
 
 #include <fstream>
 
-#include "base/interrupt.h"
 #include "dyadic/amp.h"
+#include "dyadic/interrupt.h"
 #include "own_study.h"
 #include "study/recipe_apply.h"
 #include "study/report_json.h"
