@@ -54,6 +54,9 @@ class DataParallel {
   void load_wire_state(const nn::NamedTensors& state);
   int owner(const Tensor& parameter) const;  // the rank that steps it, or has it; 0 where all do
 
+  // Every rank has all parameters again, in memory of its own, and backward() is no longer called. On every rank.
+  void unspread();
+
   // Something that any rank may ask for, such as to stop: says whether one had when the last backward() ran.
   void ask() { asking_ = true; }
   bool asked() const { return asked_; }
@@ -61,6 +64,7 @@ class DataParallel {
   Group& group() const { return group_; }
   int64_t shards() const { return shards_; }
   Spread spread() const { return spread_; }  // none on one rank
+  DType wire() const { return wire_; }
 
  private:
   friend class Gathered;
@@ -69,6 +73,7 @@ class DataParallel {
   Group& group_;
   int64_t shards_;
   Spread spread_;
+  DType wire_;
   std::vector<Tensor> trained_;  // parameters, and which rank steps each
   std::vector<int> owners_;
   std::shared_ptr<Sharing> sharing_;  // of gradients, and of parameters
@@ -87,7 +92,7 @@ class Gathered {
   Gathered(const Gathered&) = delete;
 };
 
-// Every rank's parameters and buffers become rank 0's.
+// Every rank's parameters and buffers become rank 0's, but for those that are files mapped to be read: they are the same file.
 void begin_equal(nn::Module& model, Group& group = world());
 
 // What each rank computes on a batch of its own: when a backward() has left gradients in any of the parameters, they become

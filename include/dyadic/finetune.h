@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "dyadic/adapters.h"
+#include "dyadic/data_parallel.h"
 #include "dyadic/tokenizer.h"
 
 namespace dyadic::inline v1::tune {
@@ -97,6 +98,13 @@ struct FinetuneOptions {
   // OutOfMemoryError that names the least before anything is trained.
   int64_t memory_limit = 0;
   uint64_t seed = 0;
+  // On several processes (dyadic/data_parallel.h): the rows of a step, batch x accumulate, are cut into so many shards, each of
+  // which runs at once: the same bits on any number of ranks. 0: 8 of them on several ranks, `accumulate` where that is more,
+  // at most as many as there are rows; alone none. Files are the first rank's.
+  int64_t shards = 0;
+  distributed::Spread spread = distributed::Spread::none;  // frozen weights in their format too
+  DType wire = {};                                         // of gradients of shards on their way
+  bool measure = false;                                    // FinetuneReport::measured; resets the ledger's peaks
   // A folder for the adapter in PEFT's files or the whole model, history.csv, checkpoints (removed at the end) and merged/.
   // Empty: nothing is written. ValueError where a run's files are there already, unless `resume`, which goes on with that run.
   std::string out = {};
@@ -128,8 +136,9 @@ struct FinetuneReport {
   double train_loss = 0;  // of the last step
   std::optional<double> eval_loss_before, eval_loss;
   double seconds = 0;
-  MemoryUse predicted;
-  int64_t repeated_calls = 0;  // of forward, that backward makes again in each step to fit into memory_limit
+  MemoryUse predicted, measured;          // of this rank
+  int64_t shards = 0, sent_per_step = 0;  // sent: bytes to other ranks, at most
+  int64_t repeated_calls = 0;             // of forward, that backward makes again in each step to fit into memory_limit
   std::vector<MergeChoice> merges;
 };
 

@@ -82,7 +82,8 @@ class CheckpointFolder {
   // Writes the step's file, making the folder, then removes what is neither among the newest nor the best (nor the one just
   // written), and what killed processes left. Returns its path.
   std::string save(const Checkpoint& checkpoint, int64_t step) const;
-  std::vector<File> list() const;  // newest step first; nothing for a folder that is not there
+  void tidy(const std::string& written) const;  // the second half of it
+  std::vector<File> list() const;               // newest step first; nothing for a folder that is not there
   // The newest complete checkpoint: a damaged one is passed over with a warning. Nothing if there are none; Error, with the
   // newest's reason, if all are damaged.
   std::optional<Found> latest() const;

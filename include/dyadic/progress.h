@@ -17,9 +17,13 @@ class Progress {
     data::Callback<int()> width;                   // columns, asked at each redraw; terminal only
     data::Callback<void(std::string_view)> write;  // where the text goes
     data::Callback<double()> clock;                // seconds, monotonic
+    double lines = 5;                              // seconds from one plain line to the next
   };
   static Settings standard_error();  // a bar if stderr is a terminal and TERM is not dumb
   static Settings silent();
+  // Of several processes (dyadic/distributed.h) the first one's is standard_error(); the others write each step to
+  // rank-<N>.log in the folder that the variable DYADIC_LOGS names, or nothing where there is none.
+  static Settings of_ranks();
 
   explicit Progress(Settings settings = standard_error());
   ~Progress();

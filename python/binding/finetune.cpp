@@ -27,6 +27,9 @@ FinetuneOptions options_of(const nb::dict& given) {
   read("progress", o.progress);
   read("memory_limit", o.memory_limit);
   o.too_long = parse_too_long(text("too_long")), o.merge = parse_merge(text("merge"));
+  read("shards", o.shards);
+  o.spread = distributed::parse_spread(text("spread"));
+  if (!given["wire"].is_none()) o.wire = nb::cast<DType>(given["wire"]);
   if (!given["state"].is_none()) o.state = nb::cast<DType>(given["state"]);
   if (!given["compute"].is_none()) o.compute = nb::cast<DType>(given["compute"]);
   if (!given["lora"].is_none()) o.lora = parse_lora(text("lora"));
@@ -45,6 +48,7 @@ nb::dict dict_of(const FinetuneReport& r) {
   d["eval_samples"] = r.eval_samples, d["tokens"] = r.tokens, d["learned"] = r.learned, d["cut"] = r.cut;
   d["dropped"] = r.dropped, d["split"] = r.split, d["trained"] = r.trained, d["train_loss"] = r.train_loss;
   d["eval_loss_before"] = r.eval_loss_before, d["eval_loss"] = r.eval_loss, d["seconds"] = r.seconds;
+  d["shards"] = r.shards, d["sent_per_step"] = r.sent_per_step;
   d["predicted"] = dict_of(r.predicted), d["repeated_calls"] = r.repeated_calls;
   nb::list merges;
   for (const MergeChoice& m : r.merges) {

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from . import _dyadic
 from ._plan import _bytes
+from .distributed import is_initialized
 from ._pretrained import LoraConfig, from_pretrained
 
 __all__ = ["FinetuneReport", "MergeChoice", "finetune"]
@@ -42,6 +43,8 @@ class FinetuneReport(NamedTuple):
     eval_loss: float | None
     seconds: float
     predicted: dict[str, int]  # bytes that a step was to take, by what they hold, and at the peak
+    shards: int  # that a step's rows were cut into; 0: none
+    sent_per_step: int  # bytes to other ranks, at most
     repeated_calls: int  # of forward, that backward made again in each step to fit into memory_limit
     merges: list[MergeChoice]
 
@@ -75,6 +78,8 @@ def _load(path, base):
 def _train(run, lesson, model, data, tokenizer, base, eval, on_step, options):
     """Calls the library's `run` with what `lesson` adds."""
     options = dict(options)
+    if _dyadic._distributed.launched() > 1 and not is_initialized():
+        raise ValueError(f"finetune: {_dyadic._distributed.launched()} processes were started together: call dyadic.distributed.init_process_group() first")
     if isinstance(model, (str, os.PathLike)):
         options["model_path"] = path = os.fspath(model)
         tokenizer = tokenizer or _dyadic.Tokenizer.load(path)
@@ -88,7 +93,7 @@ def _train(run, lesson, model, data, tokenizer, base, eval, on_step, options):
     for name in ("out", "model_path"):
         options[name] = "" if options[name] is None else os.fspath(options[name])
     options |= dict(lora=_lora_text(options["lora"]), epochs=float(options["epochs"]), state=_format(options["state"]),
-                    compute=_format(options["compute"]), merge=options["merge"] or "none", memory_limit=_bytes(options["memory_limit"]))
+                    compute=_format(options["compute"]), wire=_format(options["wire"]), merge=options["merge"] or "none", memory_limit=_bytes(options["memory_limit"]))
     jsonl, name = _jsonl(data)
     report = run(model, tokenizer, jsonl, name, options, None if eval is None else _jsonl(eval)[0], on_step, *lesson)
     merges = [MergeChoice(**m) for m in report.pop("merges")]
@@ -98,7 +103,7 @@ def _train(run, lesson, model, data, tokenizer, base, eval, on_step, options):
 def finetune(model, data, *, tokenizer=None, lora: "str | LoraConfig | None" = None, base=None, context=512, too_long="cut", packing=True,
              steps=None, epochs=1.0, batch=4, accumulate=1, lr=None, warmup=0.03, weight_decay=0.0, clip=1.0, optimizer="AdamW", state=None,
              compute=None, eval=None, eval_split=0.0, eval_every=0, checkpoint_every=0, keep_zeros=False, seed=0, out=None, resume=False, merge=None,
-             model_path=None, progress=False, on_step=None, memory_limit: "int | str | None" = None) -> FinetuneReport:
+             model_path=None, progress=False, on_step=None, memory_limit: "int | str | None" = None, shards=0, spread="none", wire=None) -> FinetuneReport:
     """Trains a language model further, on what is answered in chats, on completions or on texts.
 
     model: of from_pretrained, or the path of one, whose linear layers are then read as `base` ("nf4", "i8(row)"; a float: all of it).
@@ -118,10 +123,14 @@ def finetune(model, data, *, tokenizer=None, lora: "str | LoraConfig | None" = N
     added to at the end, in out/merged. memory_limit: bytes that all tensors of a step may take, 4 << 30 or "4G": to fit, backward makes
     calls of forward again, to the same bits; OutOfMemoryError that names the least where that is not enough. model_path: where the model came from, for the tokenizer's files and original weights.
 
+    shards: on several processes (dyadic.distributed) the rows of a step, batch x accumulate, are cut into so many parts, 8 unless said: the
+    same bits on any number of ranks. spread: what each rank has a part of alone, "states", "gradients" or "parameters". wire: the format
+    that gradients travel in. Files are the first rank's; on_step ends a run by False on any rank, after the next step.
+
     ValueError before any work for data that is not as it must be, with the line's number.
     """
     options = dict(lora=lora, context=context, too_long=too_long, packing=packing, steps=steps, epochs=epochs, batch=batch, accumulate=accumulate,
                    lr=lr, warmup=warmup, weight_decay=weight_decay, clip=clip, optimizer=optimizer, state=state, compute=compute,
                    eval_split=eval_split, eval_every=eval_every, checkpoint_every=checkpoint_every, keep_zeros=keep_zeros, seed=seed, out=out,
-                   resume=resume, merge=merge, model_path=model_path, progress=progress, memory_limit=memory_limit)
+                   resume=resume, merge=merge, model_path=model_path, progress=progress, memory_limit=memory_limit, shards=shards, spread=spread, wire=wire)
     return _train(_dyadic._finetune, (), model, data, tokenizer, base, eval, on_step, options)

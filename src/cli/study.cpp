@@ -109,7 +109,7 @@ int run_study(Given& g, const Common& common) {
   q.plan = setup.plan();
   study::TextSubject subject(setup, corpus, name);
   const bool first = distributed::world().rank() == 0;
-  train::Progress progress(first ? train::Progress::standard_error() : train::Progress::silent());
+  train::Progress progress(train::Progress::of_ranks());
   const study::Study found = study::run_study(subject, q, progress);
   if (!first) return found.interrupted ? kInterrupted : kDone;
   return show(found, "study-" + name, q.out, common);

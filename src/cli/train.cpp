@@ -80,7 +80,7 @@ class Training {
     plan_.offload_folder = o_.out;
     if (memory_limit() && !plan_.shards) fit(memory_limit());
     group_.require_equal("the program", DYADIC_VERSION);
-    group_.require_equal("the run", fingerprint());
+    group_.require_equal("the run", fmt::format("{}, spread {}", fingerprint(), o.spread));
     group_.on_first([&] { check_folder(); });
   }
 
@@ -210,7 +210,7 @@ class Training {
 
   // False: interrupted, with a checkpoint.
   bool train() {
-    train::Progress progress(first() ? train::Progress::standard_error() : train::Progress::silent());
+    train::Progress progress(train::Progress::of_ranks());
     progress.plan(setup_.steps - trainer_->steps_done());
     progress.begin(recipe_.name, setup_.steps, trainer_->steps_done());
     const double end = o_.time.empty() ? HUGE_VAL : started_ + duration(o_.time);
@@ -351,22 +351,9 @@ Run setup_train(Options& options) {
              [](const std::string& text) { Device::parse(text); })
       .value("--data", o.data, "FILE|DIR", "text files and folders (default: a text built into the program)")
       .value("--tokens", o.tokens, "KIND", "what a token is: bytes or chars (default: the preset's, else bytes)",
-             [](const std::string& text) { study::parse_token_kind(text); })
-      .value(
-          "--shards", o.setup.shards, "N",
-          "cut each batch into N parts whose gradients are added in one order: the same bits on any number of ranks (default: "
-          "8 or the batch under mpirun, else none)",
-          at_least(1))
-      .value(
-          "--spread", o.spread, "WHAT",
-          "what each rank has a part of alone: none, states (the optimizer's), gradients (and states), parameters (and both): "
-          "the same bits (default: none)",
-          [](const std::string& text) { distributed::parse_spread(text); })
-      .value(
-          "--wire", o.wire, "F",
-          "what shards' gradients travel in: bf16, dynamic8 ...; what rounding loses comes with the next step (default: f32)",
-          [](const std::string& text) { DType::parse(text); })
-      .value("--seed", o.setup.seed, "N", "of the initial weights and the batches (default: 0)")
+             [](const std::string& text) { study::parse_token_kind(text); });
+  add_ranks(list, o.setup.shards, o.spread, o.wire);
+  list.value("--seed", o.setup.seed, "N", "of the initial weights and the batches (default: 0)")
       .value("--out", o.out, "DIR",
              "folder of model.safetensors and the checkpoint (default: train-PRESET, or the next free number)")
       .value("--checkpoint-every", o.checkpoint_every, "N", "write a checkpoint after every N steps (Ctrl-C always does)",

@@ -18,6 +18,14 @@ std::string memory_text(const tune::MemoryUse& m) {
                      human_bytes(m.parameters), human_bytes(m.gradients), human_bytes(m.optimizer), human_bytes(m.activations));
 }
 
+Json bytes_json(const tune::MemoryUse& m) {
+  return {{"parameters", m.parameters},
+          {"gradients", m.gradients},
+          {"optimizer", m.optimizer},
+          {"activations", m.activations},
+          {"peak", m.peak}};
+}
+
 Json document(const Tuning& f, const tune::FinetuneReport& r) {
   const auto loss = [](const std::optional<double>& l) { return l ? number(*l) : Json(nullptr); };
   Json merges = Json::array();
@@ -43,12 +51,11 @@ Json document(const Tuning& f, const tune::FinetuneReport& r) {
           {"eval_loss_before", loss(r.eval_loss_before)},
           {"eval_loss", loss(r.eval_loss)},
           {"seconds", r.seconds},
-          {"predicted_bytes",
-           {{"parameters", r.predicted.parameters},
-            {"gradients", r.predicted.gradients},
-            {"optimizer", r.predicted.optimizer},
-            {"activations", r.predicted.activations},
-            {"peak", r.predicted.peak}}},
+          {"predicted_bytes", bytes_json(r.predicted)},
+          {"measured_bytes", bytes_json(r.measured)},
+          {"ranks", distributed::world().size()},
+          {"shards", r.shards},
+          {"bytes_sent_per_step", r.sent_per_step},
           {"repeated_calls", r.repeated_calls},
           {"merges", merges},
           {"out", f.o.out.empty() ? Json(nullptr) : Json(f.o.out)}};
@@ -92,6 +99,8 @@ int run_tuning(Tuning& t, const Common& common, const TuneModel& run) {
   t.o.too_long = tune::parse_too_long(t.too_long), t.o.merge = tune::parse_merge(t.merge);
   t.o.memory_limit = memory_limit();
   t.o.packing = !t.no_packing, t.o.model_path = t.model, t.o.progress = true;
+  t.o.spread = distributed::parse_spread(t.spread), t.o.measure = true;
+  if (!t.wire.empty()) t.o.wire = DType::parse(t.wire);
   if (!t.state.empty()) t.o.state = DType::parse(t.state);
   if (!t.compute.empty()) t.o.compute = DType::parse(t.compute);
   if (!t.eval_data.empty()) t.o.eval = tune::read_data(t.eval_data);
@@ -103,9 +112,10 @@ int run_tuning(Tuning& t, const Common& common, const TuneModel& run) {
       t.o.lora ? load_within_limit(load, t.model, "twice in every step",
                                    [&](auto& m, int64_t, int64_t loading) { return tune::place_to_finetune(m, t.o, loading); })
                : models::load(t.model, load);
-  if (!common.json) print("it will take " + memory_text(tune::predict(*model, t.o)) + "\n");
+  const bool first = distributed::world().rank() == 0;
+  if (first && !common.json) print("it will take " + memory_text(tune::predict(*model, t.o)) + "\n");
   const tune::FinetuneReport r = run(*model, tokenizer, data);
-  print(common.json ? json_text(document(t, r)) : report_text(t, r));
+  if (first) print(common.json ? json_text(document(t, r)) : report_text(t, r));
   return r.finished ? kDone : kInterrupted;
 }
 

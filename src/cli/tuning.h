@@ -6,7 +6,8 @@
 namespace dyadic::inline v1::cli {
 
 struct Tuning {
-  std::string model, data, eval_data, lora, base, state, compute, too_long = "cut", merge = "none", offload_folder;
+  std::string model, data, eval_data, lora, base, state, compute, too_long = "cut", merge = "none", offload_folder,
+                                                                  spread = "none", wire;
   bool no_packing = false;
   tune::FinetuneOptions o;
 };

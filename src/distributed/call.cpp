@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <charconv>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <thread>
 
@@ -13,9 +15,20 @@ namespace dyadic::inline v1::distributed {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-std::atomic<double> g_timeout{1800};
+double first_timeout() {
+  double seconds = 1800;
+  if (const char* text = std::getenv("DYADIC_TIMEOUT")) {
+    const auto [end, error] = std::from_chars(text, text + std::strlen(text), seconds);
+    DY_CHECK_AS(ValueError, error == std::errc() && !*end && seconds > 0, "DYADIC_TIMEOUT: {} are no seconds above zero", text);
+  }
+  return seconds;
+}
+std::atomic<double>& timeout() {
+  static std::atomic<double> seconds{first_timeout()};
+  return seconds;
+}
 constinit thread_local int64_t t_messages = 0;
-constexpr int kDescriptionTag = 32000;
+constexpr int kDescriptionTag = 32000, kRollCallTag = 32001;
 using Description = std::array<char, 128>;
 
 // The ranks from which nothing has come.
@@ -43,7 +56,27 @@ int64_t messages_sent() { return t_messages; }
 
 void set_timeout(double seconds) {
   DY_CHECK_AS(ValueError, seconds > 0, "set_timeout: {} s; above zero", seconds);
-  g_timeout = seconds;
+  timeout() = seconds;
+}
+
+// Who is missing a collective does not say, and one of which a rank has its part is over for that rank alone: so whoever waits
+// tells the others, about when they do. What is said lives on, since it may come later.
+std::string Call::absent() const {
+  auto& words = *new std::vector<char>(size_t(size()) + 1, 'h');
+  std::vector<void*> received(size_t(size()), nullptr);
+  for (int r = 0; r < size(); ++r) {
+    if (r == rank()) continue;
+    received[size_t(r)] = engine().receive(&words[size_t(r)], 1, r, kRollCallTag);
+    engine().send(&words.back(), 1, r, kRollCallTag);
+  }
+  const Clock::time_point begin = Clock::now();
+  const double patience = std::min(10.0, timeout().load());
+  while (std::chrono::duration<double>(Clock::now() - begin).count() < patience) {
+    for (void*& r : received)
+      if (r && engine().done(r)) r = nullptr;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return std::ranges::any_of(received, [](void* r) { return r != nullptr; }) ? names(received) : "what all ranks wait for";
 }
 
 // Spins for what comes at once, then leaves the processor to whom it waits for.
@@ -55,9 +88,10 @@ void Call::wait(std::vector<void*> requests) const {
       if (r && engine().done(r)) r = nullptr, --pending;
     if (!pending || round < 1000) continue;
     const double waited = std::chrono::duration<double>(Clock::now() - begin).count();
-    if (waited > g_timeout)
-      fail("{}: rank {} has waited {:.3g} s{}; another rank has stalled or ended (set_timeout)", what_, rank(), waited,
-           requests.size() == size_t(size()) ? " for " + names(requests) : "");
+    if (waited > timeout()) {
+      fail("{}: rank {} has waited {:.3g} s{}; another rank has stalled or ended (DYADIC_TIMEOUT, set_timeout)", what_, rank(),
+           waited, told_ ? " for " + absent() : "");
+    }
     if (waited > 1e-3)
       std::this_thread::sleep_for(std::chrono::microseconds(50));
     else
@@ -70,7 +104,7 @@ Call::Call(Group& group, std::string what, Device device) : Call(group, std::mov
   if (paper_) t_messages += size() - 1;
 }
 
-Call::Call(Group& group, std::string what, bool told) : group_(group), what_(std::move(what)) {
+Call::Call(Group& group, std::string what, bool told) : group_(group), what_(std::move(what)), told_(told) {
   if (!told) return;
   const int n = size(), me = rank();
   t_messages += n - 1;

@@ -11,7 +11,8 @@ namespace dyadic::inline v1::distributed {
 class Call {
   Group& group_;
   std::string what_;
-  bool paper_ = false;
+  bool told_, paper_ = false;
+  std::string absent() const;  // the ranks that do not wait
 
  public:
   // Error on every rank where another one calls something else. With `told` false nothing is said: of two ranks' own.

@@ -64,7 +64,7 @@ Spread parse_spread(std::string_view name) {
 const char* spread_name(Spread spread) { return kSpreads[int(spread)]; }
 
 DataParallel::DataParallel(nn::Module& model, Group& group, int64_t shards, Spread spread, DType wire)
-    : model_(model), group_(group), shards_(shards), spread_(group.size() > 1 ? spread : Spread::none) {
+    : model_(model), group_(group), shards_(shards), spread_(group.size() > 1 ? spread : Spread::none), wire_(wire) {
   DY_CHECK_AS(ValueError, shards >= 1, "DataParallel: {} shards; at least one", shards);
   DY_CHECK_AS(ValueError, shards >= group.size(),
               "DataParallel: {} ranks share {} shards; start at most as many, or cut batches "
@@ -91,6 +91,10 @@ DataParallel::DataParallel(nn::Module& model, Group& group, int64_t shards, Spre
 
 DataParallel::~DataParallel() {
   for (auto& unit : units_) unit->module().remove_hook(unit.get());
+}
+
+void DataParallel::unspread() {
+  for (auto& unit : units_) unit->unspread();
 }
 
 double DataParallel::backward(const Value& batch, const data::Callback<Tensor(const Value&)>& loss_of, double scale) {

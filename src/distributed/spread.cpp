@@ -7,6 +7,7 @@
 #include "dyadic/data_parallel.h"
 #include "dyadic/fully_shard.h"
 #include "dyadic/ops.h"
+#include "tensor/impl.h"
 
 namespace dyadic::inline v1::distributed {
 namespace {
@@ -60,7 +61,7 @@ nn::NamedTensors gathered(Group& group, const nn::NamedTensors& mine) {
 void begin_equal(nn::Module& model, Group& group) {
   std::vector<Tensor> all = model.parameters();
   for (const Tensor& b : model.buffers()) all.push_back(b);
-  std::erase_if(all, [](const Tensor& t) { return t.is_meta(); });
+  std::erase_if(all, [](const Tensor& t) { return t.is_meta() || t.impl()->storage->read_only; });
   group.broadcast(all, std::vector<int>(all.size(), 0));
 }
 

@@ -1,6 +1,7 @@
 #include "distributed/units.h"
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <numeric>
 #include <set>
@@ -126,6 +127,20 @@ void Unit::let_go() {
   for (size_t i = 0; i < params_.size() && !device_.is_meta(); ++i)
     if (!mine(i)) lend(params_[i], nullptr);
   others_ = Tensor();
+}
+
+void Unit::unspread() {
+  if (!sharing_->parameters) return;
+  keep();
+  NoGrad guard;
+  const CategoryScope scope(Category::parameter);
+  for (const Tensor& p : params_) {
+    const Tensor own = make_tensor(p.sizes(), p.dtype(), device_);
+    if (const int64_t bytes = device_.is_meta() ? 0 : buffer_bytes(p))
+      std::memcpy(own.impl()->data(), p.impl()->data(), size_t(bytes));
+    become_view(p, own);
+  }
+  own_ = others_ = Tensor();
 }
 
 void Unit::before(nn::Module&, std::vector<Tensor>& inputs) {

@@ -44,6 +44,7 @@ class Unit : public nn::Hook, public std::enable_shared_from_this<Unit> {
   void let_go();
   void keep() { ++kept_, gather(); }
   void unkeep() { --kept_, let_go(); }
+  void unspread();  // they are here for good, in memory of their own
 
   // Of each round; at its end what has not left yet leaves.
   void begin();

@@ -119,6 +119,11 @@ std::string CheckpointFolder::save(const Checkpoint& checkpoint, int64_t step) c
   const std::string written = checkpoint.save(path(step), o_.shard_bytes);
   const std::string other = written == path(step) ? path(step) + std::string(kIndexExtension) : path(step);
   if (fs::exists(other)) remove_file(other);
+  tidy(written);
+  return written;
+}
+
+void CheckpointFolder::tidy(const std::string& written) const {
   std::vector<File> files = list();
   const std::optional<File> best_one = o_.best.empty() ? std::nullopt : best();
   std::vector<File> kept;
@@ -129,7 +134,6 @@ std::string CheckpointFolder::save(const Checkpoint& checkpoint, int64_t step) c
       remove_file(files[i].path);
   }
   remove_leftovers(folder_, o_.name, kept);
-  return written;
 }
 
 std::vector<CheckpointFolder::File> CheckpointFolder::list() const {

@@ -30,7 +30,6 @@ class Block : public DecoderLayer {
     add(p.feed_name, feed_);
   }
   Tensor run(const Tensor& x, Pass& pass, size_t layer) override {
-    const nn::ModuleScope scope(*this);
     Tensor y = mixer_->run(before_attention_ ? (*before_attention_)(x) : x, pass, layer);
     if (after_attention_) y = (*after_attention_)(y);
     const Tensor z = added(x, y);
@@ -77,7 +76,7 @@ Tensor Decoder::hidden(const Tensor& ids, Cache* cache, const Tensor& pad, bool 
   Pass pass(ids, cache, pad, dtype);
   begin(ids, x, pass);
   size_t layer = 0;
-  for (DecoderLayer* one : body_.layers) x = one->run(x, pass, layer++);
+  for (DecoderLayer* one : body_.layers) x = one->called(x, pass, layer++);
   if (cache) cache->advance(pass.tokens);
   if (last) x = narrow(x, 1, pass.tokens - 1, 1);
   return body_.norm(x);

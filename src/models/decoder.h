@@ -11,6 +11,14 @@ enum class Norms { before, after, around };  // of each part: its input, its res
 
 class DecoderLayer : public nn::Module {
  public:
+  // run(), in this module's scope and between its hooks.
+  Tensor called(const Tensor& x, Pass& pass, size_t layer) {
+    const nn::ModuleScope scope(*this);
+    if (!hooked()) return run(x, pass, layer);
+    return around({x}, [&](const std::vector<Tensor>& in) { return std::vector<Tensor>{run(in[0], pass, layer)}; })[0];
+  }
+
+ private:
   virtual Tensor run(const Tensor& x, Pass& pass, size_t layer) = 0;  // [B, T, width] -> the same
 };
 

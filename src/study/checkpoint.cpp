@@ -32,32 +32,12 @@ std::string setting(const std::string& name, const std::string& value) {
 }  // namespace
 
 void Trainer::describe(train::Checkpoint& c, const std::string& fingerprint) {
-  if (spread()) {
-    // Names that are not known are of what every rank has.
-    std::map<std::string, int, std::less<>> owners;
-    for (auto& [name, t] : model_->state_dict()) owners[name] = 0;
-    for (auto& [path, m] : model_->named_modules())
-      for (auto& [key, slot] : m->own_parameters())
-        if (slot->defined()) owners[path.empty() ? key : path + "." + key] = parallel_->owner(*slot);
-    const auto here = [owners, rank = parallel_->group().rank()](std::string_view name) {
-      const auto at = owners.find(name);
-      return (at == owners.end() ? 0 : at->second) == rank;
-    };
-    c.add("model", train::partly(train::module_part(*model_), here, parallel_->spread() == distributed::Spread::parameters));
-    c.add("optimizer", train::partly(
-                           train::optimizer_part(*optimizer_, modules_),
-                           [here](std::string_view key) {  // "exp_avg.model.<name>"
-                             constexpr std::string_view kModel = ".model.";
-                             const size_t at = key.find(kModel);
-                             return at == key.npos || here(key.substr(at + kModel.size()));
-                           },
-                           true));
-  } else {
+  if (parallel_)
+    train::add_trained(
+        c, {"model", train::module_part(*model_), train::optimizer_part(*optimizer_, modules_), modules_[0].first + "."},
+        *parallel_, *model_);
+  else
     c.add("model", *model_).add("optimizer", *optimizer_);
-  }
-  if (plan_.wire)
-    c.add("wire", std::make_unique<train::Plain>([this] { return train::State{parallel_->wire_state()}; },
-                                                 [this](const train::State& s) { parallel_->load_wire_state(s.tensors); }));
   c.add("scaler", scaler_).add("schedule", *schedule_);
   stream_->add_to(c);
   c.config(config_of(fingerprint));

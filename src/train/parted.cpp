@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "io/checkpoint_files.h"
+#include "train/parts.h"
 
 namespace dyadic::inline v1::train {
 namespace {
@@ -42,6 +43,41 @@ template <class F> void on_all(distributed::Group& group, F&& f) {
 
 std::unique_ptr<Part> partly(std::unique_ptr<Part> whole, data::Callback<bool(std::string_view)> here, bool loads) {
   return std::make_unique<Partly>(std::move(whole), std::move(here), loads);
+}
+
+void add_trained(Checkpoint& run, Trained t, distributed::DataParallel& parallel, nn::Module& model) {
+  using distributed::Spread;
+  if (parallel.spread() != Spread::none) {
+    // Names that are not known are of what every rank has.
+    std::map<std::string, int, std::less<>> owners;
+    for (auto& [name, tensor] : model.state_dict()) owners[name] = 0;
+    for (auto& [path, m] : model.named_modules())
+      for (auto& [key, slot] : m->own_parameters())
+        if (slot->defined()) owners[path.empty() ? key : path + "." + key] = parallel.owner(*slot);
+    const auto here = [owners, rank = parallel.group().rank()](std::string_view name) {
+      const auto at = owners.find(name);
+      return (at == owners.end() ? 0 : at->second) == rank;
+    };
+    t.weights = partly(std::move(t.weights), here, parallel.spread() == Spread::parameters);
+    t.states = partly(
+        std::move(t.states),
+        [here, before = "." + t.prefix](std::string_view key) {
+          const size_t at = key.find(before);
+          return at == key.npos || here(key.substr(at + before.size()));
+        },
+        true);
+  }
+  run.add(t.name, std::move(t.weights)).add("optimizer", std::move(t.states));
+  if (parallel.wire())
+    run.add("wire", std::make_unique<Plain>([&parallel] { return State{parallel.wire_state()}; },
+                                            [&parallel](const State& s) { parallel.load_wire_state(s.tensors); }));
+}
+
+void save_in_folder(Checkpoint& run, int64_t step, distributed::Group& group, bool parted) {
+  const std::string path = run.folder().path(step);
+  group.on_first([&] { std::filesystem::create_directories(std::filesystem::path(path).parent_path()); });
+  save_at(run, path, step, group, parted);
+  group.on_first([&] { run.folder().tidy(saved_at(path)); });
 }
 
 void save_at(Checkpoint& run, const std::string& path, int64_t step, distributed::Group& group, bool parted) {

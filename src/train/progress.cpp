@@ -10,15 +10,18 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 
+#include "base/check.h"
 #include "base/clock.h"
 #include "base/text.h"
+#include "dyadic/distributed.h"
 #include "train/clock_text.h"
 
 namespace dyadic::inline v1::train {
 
 namespace {
-constexpr double kRedraw = 0.1, kLines = 5;  // seconds
+constexpr double kRedraw = 0.1;  // seconds
 
 int terminal_width() {
   winsize size{};
@@ -57,6 +60,20 @@ Progress::Settings Progress::silent() {
   return {false, [] { return 80; }, [](std::string_view) {}, seconds_now};
 }
 
+Progress::Settings Progress::of_ranks() {
+  const int rank = distributed::world().rank();
+  if (rank == 0) return standard_error();
+  Settings s = silent();
+  if (const char* folder = std::getenv("DYADIC_LOGS")) {
+    const std::string path = fmt::format("{}/rank-{}.log", folder, rank);
+    const auto file = std::make_shared<std::ofstream>(path, std::ios::app);
+    DY_CHECK(*file, "DYADIC_LOGS: {} cannot be written; name a folder that is there", path);
+    s.lines = 0;
+    s.write = [file](std::string_view text) { *file << text << std::flush; };
+  }
+  return s;
+}
+
 Progress::Progress(Settings settings) : s_(std::move(settings)), study_started_(s_.clock()) {}
 Progress::~Progress() { erase(); }
 
@@ -81,7 +98,7 @@ void Progress::step(int64_t done, double loss, double tokens_per_s) {
   if (!std::isnan(loss)) loss_ = loss;
   if (!std::isnan(tokens_per_s)) tokens_per_s_ = tokens_per_s;
   const double now = s_.clock();
-  if (now - last_drawn_ < (s_.terminal ? kRedraw : kLines)) return;
+  if (now - last_drawn_ < (s_.terminal ? kRedraw : s_.lines)) return;
   last_drawn_ = now;
   if (s_.terminal) {
     draw(now);

@@ -164,6 +164,9 @@ bool cache_logits(models::CausalLM& teacher, const Tokenizer& tokenizer, const D
 FinetuneReport distill(models::CausalLM& student, models::CausalLM* teacher, const Tokenizer& tokenizer, const Data& data,
                        const DistillOptions& options, const FinetuneOptions& run) {
   check(student, teacher, options);
+  DY_CHECK_AS(ValueError, distributed::world().size() == 1 && run.shards == 0,
+              "distill: it runs as one process, on batches that stay whole, not as {} and {} shards",
+              distributed::world().size(), run.shards);
   if (teacher) teacher->eval();
   const MakeLesson lesson = [&](const RowDataset& rows) -> std::shared_ptr<Lesson> {
     return std::make_shared<Distillation>(student, teacher, options, rows);

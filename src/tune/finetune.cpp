@@ -9,7 +9,9 @@
 #include "base/json.h"
 #include "base/sha256.h"
 #include "dyadic/model_files.h"
+#include "dyadic/offload.h"
 #include "dyadic/prune.h"
+#include "dyadic/version.h"
 #include "models/vocabulary.h"
 #include "tune/answers.h"
 #include "tune/fit.h"
@@ -39,6 +41,12 @@ void check(models::CausalLM& model, const FinetuneOptions& o) {
   if (o.keep_zeros)
     DY_CHECK_AS(ValueError, prune::Masks(model).size() > 0,
                 "finetune: keep_zeros is for a pruned model, and no float weight of this one is zero: prune it first");
+  if (o.spread == distributed::Spread::parameters) {
+    DY_CHECK_AS(ValueError, !o.keep_zeros, "finetune: keep_zeros looks at all weights: do not spread parameters");
+    for (auto& [name, p] : model.named_parameters())
+      DY_CHECK_AS(ValueError, !is_offloaded(p), "finetune: {} is on disk, and not spread: take no memory limit, or spread less",
+                  name);
+  }
   if (o.lora || model.adapter) return;
   DY_CHECK_AS(ValueError, o.merge == Merge::none, "finetune: merge is for an adapter: give lora");
   for (auto& [name, p] : model.named_parameters())
@@ -81,13 +89,16 @@ class Run {
   const Tokenizer& tokenizer_;
   const Data& data_;
   const FinetuneOptions& o_;
+  distributed::Group& group_ = distributed::world();
+  StepOptions step_;
   Samples training_, evaluation_;
   FinetuneReport r_;
 
  public:
   Run(models::CausalLM& model, const Tokenizer& tokenizer, const Data& data, const FinetuneOptions& o)
-      : model_(model), tokenizer_(tokenizer), data_(data), o_(o) {
-    check(model, o), check_folder(o);
+      : model_(model), tokenizer_(tokenizer), data_(data), o_(o), step_(step_options(o)) {
+    check(model, o);
+    group_.on_first([&] { check_folder(o); });
     training_ = read(data);
     r_.cut = training_.cut, r_.dropped = training_.dropped, r_.split = training_.split;
     if (o.eval)
@@ -114,13 +125,20 @@ class Run {
     for (auto& [name, p] : model_.named_parameters())
       if (p.requires_grad()) r_.trained += p.numel();
     const auto training = rows(training_), evaluation = rows(evaluation_);
-    r_.rows = training->size();
+    r_.rows = training->size(), r_.shards = step_.shards;
+    DY_CHECK_AS(ValueError, r_.rows >= step_.shards,
+                "finetune: the data makes {} rows, fewer than the {} shards of a step: take fewer shards or more data", r_.rows,
+                step_.shards);
     const std::shared_ptr<Lesson> lesson = make_lesson(*training);
-    const LoopResult result =
-        run_loop(model_, *lesson, sources(training), sources(evaluation), loop_options(settings, fitting));
+    const LoopOptions loop = loop_options(settings, fitting);
+    group_.require_equal("the program", DYADIC_VERSION);
+    group_.require_equal("the run", fmt::format("{}, spread {}, state {}", settings_in_a_line(loop.config),
+                                                distributed::spread_name(o_.spread), o_.state ? o_.state.name() : "none"));
+    const LoopResult result = run_loop(model_, *lesson, sources(training, step_.shards), sources(evaluation, 0), loop);
     r_.finished = result.finished, r_.steps = result.steps, r_.train_loss = result.loss, r_.seconds = result.seconds;
     r_.eval_loss_before = result.eval_before, r_.eval_loss = result.eval_after;
-    if (r_.finished && !o_.out.empty()) save();
+    r_.measured = result.measured, r_.sent_per_step = result.sent;
+    if (r_.finished && !o_.out.empty()) group_.on_first([&] { save(); });
     return std::move(r_);
   }
 
@@ -133,42 +151,57 @@ class Run {
   std::shared_ptr<RowDataset> rows(const Samples& samples) const {
     return std::make_shared<RowDataset>(rows_of(samples.all, o_.context, o_.packing), o_.packing);
   }
-  static Rows sources(const std::shared_ptr<RowDataset>& rows) {
+  static Rows sources(const std::shared_ptr<RowDataset>& rows, int64_t least) {
     if (rows->size() == 0) return {};
-    return {rows, [rows](std::vector<data::Value> samples) { return rows->collate(samples); }};
+    return {rows, [rows, least](std::vector<data::Value> samples) { return rows->collate(samples, least); }};
+  }
+  // As ranks are told where they differ.
+  static std::string settings_in_a_line(const std::string& config) {
+    std::string line;
+    const json settings = parse_json(config);
+    for (auto& [name, value] : settings.items())
+      line += fmt::format("{}{} {}", line.empty() ? "" : ", ", name, dump_json(value));
+    return line;
   }
   int64_t steps() const {
     const int64_t batches = (r_.rows + o_.batch - 1) / o_.batch, an_epoch = (batches + o_.accumulate - 1) / o_.accumulate;
     return o_.steps.value_or(std::max<int64_t>(std::llround(o_.epochs * double(an_epoch)), 1));
   }
   LoopOptions loop_options(const std::string& settings, const Fit& fitting) const {
-    LoopOptions l{.steps = steps(), .batch = o_.batch, .accumulate = o_.accumulate, .eval_every = o_.eval_every};
-    l.step = {o_.optimizer, o_.lr.value_or(model_.adapter ? 2e-4 : 2e-5), o_.weight_decay, o_.clip, o_.state, o_.compute};
-    l.step.again = fitting.again;
+    const int64_t pieces = step_.shards ? 1 : o_.accumulate;
+    LoopOptions l{.step = step_,
+                  .steps = steps(),
+                  .batch = o_.batch * o_.accumulate / pieces,
+                  .accumulate = pieces,
+                  .eval_every = o_.eval_every};
+    l.step.lr = o_.lr.value_or(model_.adapter ? 2e-4 : 2e-5), l.step.again = fitting.again;
     l.checkpoint_every = o_.checkpoint_every, l.warmup = o_.warmup, l.seed = o_.seed;
     l.name = "finetune", l.folder = o_.out, l.resume = o_.resume, l.progress = o_.progress,
     l.keep_zeros = o_.keep_zeros && !model_.adapter;
-    l.on_step = o_.on_step, l.caller = o_.caller;
-    l.config = dump_json(json{{"data", sha256_hex(data_.jsonl)},
-                              {"eval", o_.eval ? sha256_hex(o_.eval->jsonl) : ""},
-                              {"eval_split", o_.eval_split},
-                              {"model", sha256_hex(model_.config)},
-                              {"base", formats()},
-                              {"adapter", model_.adapter ? parse_json(model_.adapter->config) : json()},
-                              {"context", o_.context},
-                              {"packing", o_.packing},
-                              {"steps", l.steps},
-                              {"batch", o_.batch},
-                              {"accumulate", o_.accumulate},
-                              {"lr", l.step.lr},
-                              {"warmup", o_.warmup},
-                              {"weight_decay", o_.weight_decay},
-                              {"clip", o_.clip},
-                              {"keep_zeros", o_.keep_zeros},
-                              {"settings", parse_json(settings)},
-                              {"optimizer", o_.optimizer},
-                              {"compute", o_.compute ? o_.compute.name() : ""},
-                              {"seed", o_.seed}});
+    l.on_step = o_.on_step, l.caller = o_.caller, l.measure = o_.measure;
+    json config{{"data", sha256_hex(data_.jsonl)},
+                {"eval", o_.eval ? sha256_hex(o_.eval->jsonl) : ""},
+                {"eval_split", o_.eval_split},
+                {"model", sha256_hex(model_.config)},
+                {"base", formats()},
+                {"adapter", model_.adapter ? parse_json(model_.adapter->config) : json()},
+                {"context", o_.context},
+                {"packing", o_.packing},
+                {"steps", l.steps},
+                {"batch", o_.batch},
+                {"accumulate", o_.accumulate},
+                {"lr", l.step.lr},
+                {"warmup", o_.warmup},
+                {"weight_decay", o_.weight_decay},
+                {"clip", o_.clip},
+                {"keep_zeros", o_.keep_zeros},
+                {"settings", parse_json(settings)},
+                {"optimizer", o_.optimizer},
+                {"compute", o_.compute ? o_.compute.name() : ""},
+                {"seed", o_.seed}};
+    if (step_.shards) config["shards"] = step_.shards;
+    if (step_.wire) config["wire"] = step_.wire.name();
+    l.config = dump_json(config);
     return l;
   }
   // Of the matrices, in their order, each once.

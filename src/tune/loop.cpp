@@ -9,6 +9,8 @@
 #include "dyadic/interrupt.h"
 #include "dyadic/progress.h"
 #include "dyadic/prune.h"
+#include "train/parted.h"
+#include "train/parts.h"
 
 namespace dyadic::inline v1::tune {
 namespace {
@@ -68,7 +70,7 @@ class Loop {
                                      .shuffle = true,
                                      .collate_fn = training.collate,
                                      .generator = std::shared_ptr<Generator>(std::shared_ptr<void>(), &order_)}),
-        progress_(o.progress ? train::Progress::standard_error() : train::Progress::silent()),
+        progress_(o.progress ? train::Progress::of_ranks() : train::Progress::silent()),
         rate_{o.step.lr, o.step.lr / 10, std::max<int64_t>(std::llround(o.warmup * double(o.steps)), 1), o.steps} {
     if (evaluation.dataset)
       evaluation_ = std::make_unique<data::DataLoader>(
@@ -92,16 +94,27 @@ class Loop {
     r_.finished = r_.steps >= o_.steps;
     r_.seconds = seconds_now() - begin;
     progress_.end();
+    if (parallel()) parallel()->unspread();
     return r_;
   }
 
  private:
+  static inline const train::Modules kByOwnNames;  // the optimizer's
+  distributed::DataParallel* parallel() const { return stepper_.parallel(); }
+  // Its history is the first rank's.
   void open_folder() {
-    fs::create_directories(o_.folder);
-    history_ = std::make_unique<train::History>(train::HistoryOptions{.csv = o_.folder + "/history.csv"});
+    const bool first = !parallel() || parallel()->group().rank() == 0;
+    if (first) fs::create_directories(o_.folder);
+    history_ = std::make_unique<train::History>(train::HistoryOptions{.csv = first ? o_.folder + "/history.csv" : ""});
     checkpoint_ = std::make_unique<train::Checkpoint>(checkpoints_in(o_.folder), train::CheckpointOptions{.keep = 2});
-    checkpoint_->add("trained", std::make_unique<TrainedPart>(stepper_.trained()));
-    checkpoint_->add("optimizer", stepper_.optimizer()).add("data", training_).add("history", *history_);
+    auto trained = std::make_unique<TrainedPart>(stepper_.trained());
+    if (parallel())
+      train::add_trained(*checkpoint_,
+                         {"trained", std::move(trained), train::optimizer_part(stepper_.optimizer(), kByOwnNames), ""},
+                         *parallel(), stepper_.model());
+    else
+      checkpoint_->add("trained", std::move(trained)).add("optimizer", stepper_.optimizer());
+    checkpoint_->add("data", training_).add("history", *history_);
     checkpoint_->add("train_loss", r_.loss).add("eval_before", before());
     checkpoint_->config(o_.config);
   }
@@ -109,6 +122,8 @@ class Loop {
   bool resumed() {
     if (!o_.resume) return false;
     const auto saved = checkpoint_->resume();
+    if (parallel())
+      parallel()->group().require_equal("the step that they go on from", fmt::format("{}", saved ? saved->step : 0));
     if (!saved) return false;
     r_.steps = saved->step;
     if (std::isfinite(*before_)) r_.eval_before = before_;
@@ -123,24 +138,42 @@ class Loop {
   // Until the epoch, or the run, ends; false: interrupted.
   bool through(data::Epoch& epoch) {
     while (r_.steps < o_.steps) {
-      if (interrupted()) return false;
+      if (stops(interrupted())) return false;
       const auto window = train::next_window(epoch, o_.accumulate);
       if (!window) return true;
       if (!one(*window)) return false;
     }
     return true;
   }
+  // Of several ranks all stop after the same step: the one that follows the wish.
+  bool stops(bool wish) {
+    if (!parallel()) return wish;
+    if (wish) parallel()->ask();
+    return parallel()->asked();
+  }
+  double step(const train::Window& window) {
+    if (o_.measure) reset_peak_memory_stats();
+    const int64_t sent = parallel() ? parallel()->group().bytes_sent() : 0;
+    const double loss = stepper_.step(window);
+    if (parallel()) r_.sent = std::max(r_.sent, parallel()->group().bytes_sent() - sent);
+    if (!o_.measure) return loss;
+    const MemoryUse now = peaks_since({}, cpu);
+    for (auto kind :
+         {&MemoryUse::parameters, &MemoryUse::gradients, &MemoryUse::optimizer, &MemoryUse::activations, &MemoryUse::peak})
+      r_.measured.*kind = std::max(r_.measured.*kind, now.*kind);
+    return loss;
+  }
   bool one(const train::Window& window) {
     const double begin = seconds_now();
     const double lr = rate_(r_.steps);
     stepper_.optimizer().set_lr(lr);
-    r_.loss = stepper_.step(window);
+    r_.loss = step(window);
     if (masks_) masks_->apply();
     ++r_.steps;
     Step s{r_.steps, o_.steps, r_.loss, lr, double(tokens_of(window)) / (seconds_now() - begin), {}};
     if (r_.steps == o_.steps || (o_.eval_every && r_.steps % o_.eval_every == 0)) s.eval_loss = r_.eval_after = evaluated();
     log(s);
-    if (o_.on_step && !o_.on_step(o_.caller, s)) return r_.steps >= o_.steps;
+    if (o_.on_step && !o_.on_step(o_.caller, s) && stops(true)) return r_.steps >= o_.steps;
     if (o_.checkpoint_every && r_.steps % o_.checkpoint_every == 0 && r_.steps < o_.steps) save();
     return true;
   }
@@ -153,7 +186,11 @@ class Loop {
     history_->log(s.step, m);
   }
   void save() {
-    if (checkpoint_ && r_.steps < o_.steps) checkpoint_->save(r_.steps);
+    if (!checkpoint_ || r_.steps >= o_.steps) return;
+    if (parallel())
+      train::save_in_folder(*checkpoint_, r_.steps, parallel()->group(), parallel()->spread() != distributed::Spread::none);
+    else
+      checkpoint_->save(r_.steps);
   }
 };
 

@@ -41,12 +41,11 @@ class DryRun {
     if (o.lora) models::add_adapter(*twin_, *o.lora);
     twin_->train();
     answers_ = std::make_unique<Answers>(*twin_);
-    stepper_ = std::make_unique<Stepper>(
-        *twin_, *answers_,
-        StepOptions{
-            .optimizer = o.optimizer, .weight_decay = o.weight_decay, .clip = o.clip, .state = o.state, .compute = o.compute});
-    const data::Value batch = blank_batch(o.batch, o.context, o.packing);
-    window_ = train::Window(size_t(o.accumulate), {1.0, batch});
+    const StepOptions options = step_options(o);
+    stepper_ = std::make_unique<Stepper>(*twin_, *answers_, options);
+    const int64_t pieces = options.shards ? 1 : o.accumulate;
+    for (int64_t i = 0; i < pieces; ++i)
+      window_.emplace_back(1.0, blank_batch(o.batch * o.accumulate / pieces, o.context, o.packing));
     stepper_->step(window_);  // the next one holds the optimizer's states from its beginning
   }
   planning::Recording record() { return stepper_->record(window_); }
@@ -54,14 +53,20 @@ class DryRun {
     stepper_->use(std::move(again));
     reset_peak_memory_stats(meta);
     stepper_->step(window_);
-    const MemoryStats now = memory_stats(meta);
-    const auto peak = [&](Category c) { return now.peak[size_t(c)] - before_.live[size_t(c)]; };
-    return {peak(Category::parameter) + reading_, peak(Category::gradient), peak(Category::optimizer),
-            peak(Category::activation), now.total_peak - before_.total + reading_};
+    MemoryUse use = peaks_since(before_, meta);
+    use.parameters += reading_, use.peak += reading_;
+    return use;
   }
 };
 
 }  // namespace
+
+MemoryUse peaks_since(const MemoryStats& before, Device device) {
+  const MemoryStats now = memory_stats(device);
+  const auto peak = [&](Category c) { return now.peak[size_t(c)] - before.live[size_t(c)]; };
+  return {peak(Category::parameter), peak(Category::gradient), peak(Category::optimizer), peak(Category::activation),
+          now.total_peak - before.total};
+}
 
 MemoryUse predict(models::CausalLM& model, const FinetuneOptions& o) { return fit(model, o).use; }
 
@@ -71,7 +76,7 @@ Fit nearest(models::CausalLM& model, const FinetuneOptions& o) {
   constexpr int kCuts = 10;
   DryRun dry(model, o);
   Fit found{dry.step(nullptr), nullptr};
-  if (!o.memory_limit || found.use.peak <= o.memory_limit) return found;
+  if (!o.memory_limit || found.use.peak <= o.memory_limit || shards_of(o)) return found;
   Fit least = found;
   // From what makes the fewest calls again.
   for (const planning::Cut& cut : planning::cheapest_at_all_prices(dry.record(), kCuts)) {
@@ -84,6 +89,11 @@ Fit nearest(models::CausalLM& model, const FinetuneOptions& o) {
   return least;
 }
 [[noreturn]] void too_little(const FinetuneOptions& o, int64_t least) {
+  if (const int64_t shards = shards_of(o))
+    fail<OutOfMemoryError>(
+        "finetune: {} bytes of memory are too few: a step over {} shards takes {} on this rank; take more shards, spread "
+        "parameters, or take a shorter context or a base in fewer bits",
+        o.memory_limit, shards, least);
   fail<OutOfMemoryError>(
       "finetune: {} bytes of memory are too few: the least that a step takes is {} bytes, most of forward made again in "
       "backward; "
@@ -91,6 +101,20 @@ Fit nearest(models::CausalLM& model, const FinetuneOptions& o) {
       o.memory_limit, least);
 }
 }  // namespace
+
+int64_t shards_of(const FinetuneOptions& o) {
+  constexpr int64_t kUsual = 8;
+  const int64_t ranks = distributed::world().size(), rows = o.batch * o.accumulate;
+  const int64_t usual = ranks > 1 || o.wire ? std::min(std::max(kUsual, o.accumulate), rows) : 0;
+  const int64_t shards = o.shards ? o.shards : usual;
+  DY_CHECK_AS(ValueError, shards <= rows,
+              "finetune: a step of {} rows is cut into {} shards; take fewer, or more rows (batch, accumulate)", rows, shards);
+  DY_CHECK_AS(ValueError, shards == 0 || shards >= ranks,
+              "finetune: {} ranks share {} shards of a step's {} rows; start at most as many, or take more rows (batch, "
+              "accumulate)",
+              ranks, shards, rows);
+  return shards;
+}
 
 Fit fit(models::CausalLM& model, const FinetuneOptions& o) {
   if (model.adapter) return {};

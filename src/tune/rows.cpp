@@ -16,6 +16,7 @@ void append(Row& row, const Sample& s) {
 }
 
 Tensor table(const std::vector<int64_t>& values, int64_t rows) {
+  const CategoryScope scope(Category::data);
   return from_data(values.data(), {rows, int64_t(values.size()) / rows}, i64);
 }
 
@@ -65,6 +66,7 @@ data::Value batch_of(const std::vector<const Row*>& rows, bool several) {
 }
 
 data::Value blank_batch(int64_t rows, int64_t context, bool several) {
+  const CategoryScope scope(Category::data);
   const auto blank = [&] { return empty({rows, context}, i64, meta); };
   data::Value::Named named{{"ids", blank()}, {"labels", blank()}, {"count", Scalar(rows * context)}};
   named.emplace_back("rows", empty({rows}, i64, meta));
@@ -72,13 +74,15 @@ data::Value blank_batch(int64_t rows, int64_t context, bool several) {
   return named;
 }
 
-data::Value RowDataset::collate(const std::vector<data::Value>& samples) const {
+data::Value RowDataset::collate(const std::vector<data::Value>& samples, int64_t least) const {
+  static const Row kBlank;
   std::vector<const Row*> rows;
   std::vector<int64_t> numbers;
   for (const data::Value& s : samples) {
     numbers.push_back(s.number().to<int64_t>());
     rows.push_back(&row(numbers.back()));
   }
+  while (int64_t(rows.size()) < least) rows.push_back(&kBlank), numbers.push_back(-1);
   data::Value::Named named = batch_of(rows, several_).named();
   named.emplace_back("rows", from_data(numbers.data(), {int64_t(numbers.size())}, i64));
   return named;

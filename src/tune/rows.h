@@ -31,7 +31,9 @@ class RowDataset : public data::Dataset {  // samples are rows' numbers: collate
   data::Value get(int64_t index) override { return Scalar(index); }
   int64_t count() const { return int64_t(rows_.size()); }
   const Row& row(int64_t i) const { return rows_[size_t(i)]; }
-  data::Value collate(const std::vector<data::Value>& samples) const;  // batch_of, and "rows": their numbers, i64 [B]
+  // batch_of, and "rows": their numbers, i64 [B]. Where there are fewer than `least`, rows follow that nothing is learned of,
+  // numbered -1.
+  data::Value collate(const std::vector<data::Value>& samples, int64_t least = 0) const;
 };
 
 }  // namespace dyadic::inline v1::tune

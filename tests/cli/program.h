@@ -85,6 +85,14 @@ class Program {
     posix_spawn_file_actions_destroy(&files);
   }
   void interrupt() { kill(pid_, SIGINT); }
+  void end() { kill(pid_, SIGKILL); }
+  bool ends_within(double seconds) const {
+    for (int64_t i = 0; double(i) < seconds * 100; ++i, usleep(10000)) {
+      siginfo_t info{};
+      if (waitid(P_PID, id_t(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid) return true;
+    }
+    return false;
+  }
   Outcome wait() {
     Outcome o;
     int status = 0;

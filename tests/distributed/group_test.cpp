@@ -1,4 +1,5 @@
 // What ranks tell each other.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -124,6 +125,24 @@ TEST(Group, WhoDoesNotComeIsNamed) {
   EXPECT_NE(errors[0].find("barrier: rank 0 has waited"), std::string::npos) << errors[0];
   EXPECT_NE(errors[0].find(" s for rank 1; another rank has stalled or ended"), std::string::npos) << errors[0];
   EXPECT_EQ(errors[1], "");
+}
+
+// One that has said what it calls, and then is gone.
+TEST(Group, WhoIsMissingInACollectiveIsNamed) {
+  set_timeout(0.2);
+  const std::vector<std::string> errors = on_ranks(4, [](Group& g) {
+    const Call call(g, "sum");
+    if (g.rank() == 2) return;
+    std::vector<char> from(4), to(4);
+    std::vector<Range> each;
+    for (int r = 0; r < 4; ++r) each.push_back({r, r + 1});
+    exchange(call, from.data(), each, to.data(), each, 1, 1);
+  });
+  set_timeout(1800);
+  for (const int r : {0, 1, 3})
+    EXPECT_TRUE(errors[size_t(r)].starts_with(fmt::format("sum: rank {} has waited 0.2 s for rank 2; another rank has", r)))
+        << errors[size_t(r)];
+  EXPECT_EQ(errors[2], "");
 }
 
 // Pieces, where buffers are larger than an engine takes at once.

@@ -1,6 +1,7 @@
 """What test_distributed.py runs on several ranks: PyTorch's calls, DistributedDataParallel, and shards of a batch."""
 import hashlib
 import sys
+from pathlib import Path
 
 import dyadic as torch
 import dyadic.distributed as dist
@@ -8,6 +9,8 @@ from dyadic import nn
 from dyadic.distributed.fsdp import FSDPModule, FullyShardedDataParallel, fully_shard
 from dyadic.nn import functional as F
 from dyadic.nn.parallel import DistributedDataParallel
+
+DIGITS = Path(__file__).parents[2] / "examples" / "data" / "digits.csv"
 
 
 def calls():
@@ -172,6 +175,30 @@ def shards(make=net, spread="none"):
     return digest.hexdigest()
 
 
+def digits(spread="none", state=None):
+    """A digest of a CNN with SyncBatchNorm after fifty steps over shards on handwritten digits."""
+    data = torch.tensor([[float(v) for v in line.split(",")] for line in DIGITS.read_text().splitlines()[:512]])
+    images, labels = data[:, :64].view(-1, 1, 8, 8) / 16, data[:, 64].long()
+    torch.manual_seed(5)
+    model = nn.Sequential(nn.Conv2d(1, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(128, 10))
+    model = nn.SyncBatchNorm.convert_sync_batchnorm(model)
+    parallel = dist.DataParallel(model, shards=4, spread=spread)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2, **({"state": state} if state else {}))
+    losses = []
+    for step in range(50):
+        at = step * 32 % 512
+        optimizer.zero_grad()
+        losses.append(parallel.backward((images[at : at + 32], labels[at : at + 32]), lambda s: F.cross_entropy(model(s[0]), s[1])))
+        optimizer.step()
+        parallel.share()
+    assert losses[-1] < 0.5 * losses[0], losses
+    digest = hashlib.sha256(repr(losses).encode())
+    with parallel.gathered():
+        for name, t in model.state_dict().items():
+            digest.update(t.numpy().tobytes())
+    return digest.hexdigest()
+
+
 if __name__ == "__main__":
     dist.init_process_group("mpi")
     if dist.get_world_size() > 1:
@@ -183,6 +210,10 @@ if __name__ == "__main__":
     spread = {shards(Blocks, spread) for spread in ("none", "states", "gradients", "parameters")}
     assert len(spread) == 1
     result += spread.pop()
+    for state in (None, "dynamic8"):
+        found = {digits(spread, state) for spread in ("none", "states", "gradients", "parameters")}
+        assert len(found) == 1
+        result += found.pop()
     if dist.get_rank() == 0:
         print(dist.get_world_size(), result)
     dist.destroy_process_group()

@@ -1,8 +1,11 @@
 """dyadic.finetune: a thin face of dy::tune::finetune (tests/tune)."""
 import json
 import os
+import shutil
+import sys
 
 import pytest
+from test_distributed import launched
 
 import dyadic as torch
 
@@ -128,3 +131,36 @@ def test_a_limit_to_the_same_bits(folder, tmp_path):
     assert all(torch.equal(got[k], v) for k, v in want.items())
     with pytest.raises(torch.OutOfMemoryError, match="the least that a step takes is"):
         train("10K")
+
+
+PROGRAM = """
+import hashlib, json, sys
+import dyadic as torch
+import dyadic.distributed as dist
+dist.init_process_group("mpi")
+r = torch.finetune(sys.argv[1], json.loads(sys.argv[2]), lora="rank=4", base="nf4", context=64, steps=6, batch=4, packing=False, lr=0.01, shards=4,
+                   spread=sys.argv[3])
+digest = hashlib.sha256(b"".join(p.detach().numpy().tobytes() for n, p in r.model.named_parameters() if "lora" in n)).hexdigest()
+print(f"{dist.get_world_size()} {r.shards} {r.sent_per_step > 0} {r.train_loss!r} {digest}\\n", end="", flush=True)
+dist.destroy_process_group()
+"""
+
+
+@pytest.mark.slow
+def test_on_several_ranks(folder):
+    """Every rank has the whole adapter afterwards, the one that one process trains."""
+    if not shutil.which("mpirun"):
+        pytest.skip("no mpirun; ./dev test installs it")
+    if (tried := launched(2, "true")).returncode:
+        pytest.skip(f"mpirun does not run here: {tried.stderr}")
+    found = {}
+    for ranks, spread in ((1, "none"), (2, "parameters"), (3, "states")):
+        ran = launched(ranks, sys.executable, "-c", PROGRAM, str(folder), json.dumps(chats()), spread)
+        assert ran.returncode == 0, ran.stderr
+        lines = ran.stdout.split("\n")[:-1]
+        assert len(lines) == ranks and len(set(lines)) == 1
+        found[ranks] = lines[0].split(" ")
+    assert {ranks: words[:3] for ranks, words in found.items()} == {n: [str(n), "4", str(n > 1)] for n in (1, 2, 3)}
+    assert len({tuple(words[3:]) for words in found.values()}) == 1
+    alone = launched(2, sys.executable, "-c", "import sys, dyadic; dyadic.finetune(sys.argv[1], [])", str(folder))
+    assert "2 processes were started together: call dyadic.distributed.init_process_group() first" in alone.stderr

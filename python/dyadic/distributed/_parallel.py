@@ -4,6 +4,9 @@ from contextlib import contextmanager
 from .. import _dyadic
 
 
+in_shard = False  # a DataParallel computes its shards
+
+
 class DataParallel:
     """Training in which a batch is cut into shards whose gradients are added in one order, whoever computes them.
 
@@ -31,8 +34,14 @@ class DataParallel:
         """The mean loss of the batch, a float; its gradients, times `scale`, are in the parameters afterwards, on every rank.
 
         batch   what every rank has alike: a tensor, or lists, tuples and dicts of them, cut along their first dimension
-        loss    loss(shard): the mean loss of a shard. Random numbers are counted by shard, running statistics become the mean."""
-        return self._steps.backward(batch, loss, scale)
+        loss    loss(shard): the mean loss of a shard. Random numbers are counted by shard, running statistics become the mean. A
+                SyncBatchNorm normalizes by its shard: ranks that compute several do so one after the other"""
+        global in_shard
+        before, in_shard = in_shard, True
+        try:
+            return self._steps.backward(batch, loss, scale)
+        finally:
+            in_shard = before
 
     def grad_norm(self, parameters):
         """The 2-norm of all ranks' gradients, a float, the same bits on any number of ranks. Every rank calls it."""

@@ -64,9 +64,17 @@ class _SumOverRanks(Function):
         return g
 
 
+def _in_shard():
+    from ..distributed import _parallel
+
+    return _parallel.in_shard
+
+
 class SyncBatchNorm(classes["BatchNorm1d"]):
     """Batch normalization of [N, C, ...] whose statistics in training are those of all ranks' batches together, which may differ in size.
     Every rank calls it, and its backward. One process alone sees the whole batch: it is BatchNorm1d, 2d or 3d then.
+
+    Over shards (distributed.DataParallel) it is BatchNorm1d, 2d or 3d of its shard: the same bits on any number of ranks.
 
     The mean comes first, then squares about it, in float32 for inputs of fewer bits: two sums over ranks forward, two backward."""
 
@@ -82,7 +90,7 @@ class SyncBatchNorm(classes["BatchNorm1d"]):
         if self.training and count is not None:
             count.add_(1)
         momentum = self.momentum if self.momentum is not None else 1.0 / float(count)
-        if not own or _dyadic._distributed.size() == 1:
+        if not own or _dyadic._distributed.size() == 1 or _in_shard():
             return F.batch_norm(input, self.running_mean, self.running_var, self.weight, self.bias, own, momentum, self.eps)
         dims, shape = [0, *range(2, input.dim())], [1, -1] + [1] * (input.dim() - 2)
         x = input.float() if input.dtype.itemsize < 4 else input

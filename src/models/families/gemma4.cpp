@@ -91,7 +91,6 @@ class Gemma4Layer : public DecoderLayer {
   const char* kind() const override { return "Gemma4Layer"; }
 
   Tensor run(const Tensor& x, Pass& pass, size_t layer) override {
-    const nn::ModuleScope scope(*this);
     Tensor y = x + (*after_attention_)(attention_.run((*before_attention_)(x), pass, layer));
     y = y + (*after_feed_)(feed(y));
     if (told_gate_) {

@@ -13,7 +13,7 @@ struct Gpt2Shape {
   std::string activation;
 };
 
-class Gpt2Block : public nn::Module {
+class Gpt2Block : public DecoderLayer {
   struct Attention : nn::Module {
     TurnedLinear qkv, proj;
     Attention(int64_t width, nn::Options o) : qkv(width, 3 * width, o), proj(width, width, o) {
@@ -38,8 +38,7 @@ class Gpt2Block : public nn::Module {
         mlp_(s.width, s.hidden, o) {
     add("ln_1", ln1_), add("attn", attn_), add("ln_2", ln2_), add("mlp", mlp_);
   }
-  Tensor run(const Tensor& x, Pass& pass, size_t layer) {
-    const nn::ModuleScope scope(*this);
+  Tensor run(const Tensor& x, Pass& pass, size_t layer) override {
     const Tensor y = x + attention(ln1_(x), pass, layer);
     return y + mlp_.proj(activate(shape_.activation, mlp_.fc(ln2_(y))));
   }
@@ -92,7 +91,7 @@ class Gpt2 : public CausalLM {
                 "Gpt2: {} tokens, and the model has {} positions (n_positions)", pass.past + pass.tokens, longest_);
     Tensor x = body_.tokens(ids).to(dtype) + body_.places(pass.positions(pass.past, pass.tokens)).to(dtype);
     size_t layer = 0;
-    for (Gpt2Block* block : body_.blocks) x = block->run(x, pass, layer++);
+    for (Gpt2Block* block : body_.blocks) x = block->called(x, pass, layer++);
     if (cache) cache->advance(pass.tokens);
     if (last) x = narrow(x, 1, pass.tokens - 1, 1);
     return body_.norm(x);
