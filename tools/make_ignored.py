@@ -4,7 +4,7 @@
 Writes what differs from PyTorch, as the sources declare it, into a header for the reference. Names that are not here, by place:
   python/dyadic/_absent_names.py
 and arguments that are accepted and change nothing:
-  python/dyadic: @_ignored("name", why=...) above a function, Switches(why, name=...) (python/dyadic/_ignored.py)
+  python/dyadic: @ignored("name", why=...) above a function, or @_ignored, Switches(why, name=...) (python/dyadic/_ignored.py)
   python/binding: {"function", "name", "why"} in ignored.h and in files that include it
   include: a parameter that is a comment, /*name: why*/, and options with "// changes nothing: why"
 """
@@ -62,7 +62,7 @@ def python_rows(root):
                 if isinstance(child, (ast.FunctionDef, ast.ClassDef)):
                     path = [*inside, child.name]
                     for d in child.decorator_list:
-                        if isinstance(d, ast.Call) and getattr(d.func, "id", "") == "_ignored":
+                        if isinstance(d, ast.Call) and getattr(d.func, "id", "") in ("_ignored", "ignored"):
                             options = {k.arg: k.value for k in d.keywords}
                             where = options.get("of")
                             name = ".".join(p for p in path if p != "__init__")

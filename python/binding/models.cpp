@@ -150,6 +150,8 @@ void add_models(nb::module_& m) {
           },
           nb::arg("kv").none())
       .def_prop_ro("_config_json", [](CausalLM& c) { return c.config; })
+      .def_ro("_generation_json", &CausalLM::generation_config)
+      .def_prop_ro("_has_adapter", [](CausalLM& c) { return c.adapter != nullptr; })
       .def(
           "_logits", [](CausalLM& c, const Tensor& ids, Cache* cache) { return cache ? c(ids, *cache) : c.forward(ids); },
           nb::arg("ids"), nb::arg("cache").none())
@@ -174,6 +176,14 @@ void add_models(nb::module_& m) {
            nb::arg("bos").none(), nb::arg("base").none(), nb::arg("kv").none())
       .def("_multiple_choice", multiple_choice, nb::arg("tokenizer"), nb::arg("questions"));
   m.def("_config_json", &models::config_json, nb::arg("path"));
+  m.def(
+      "_make_pretrained",
+      [](const std::string& config, const std::string& generation) {
+        const std::shared_ptr<CausalLM> made = models::make(config, {.device = meta});
+        made->generation_config = generation;
+        return made;
+      },
+      nb::arg("config"), nb::arg("generation"), "A model without weights.");
   m.def(
       "_load_pretrained",
       [](const std::string& path, nb::object dtype, nb::object device, std::optional<DType> linear,

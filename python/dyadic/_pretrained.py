@@ -179,6 +179,33 @@ def _get_input_embeddings(self):
     return next(m for m in self.modules() if isinstance(m, _dyadic.Embedding))
 
 
+def _remade(config, generation, kv):
+    model = _dyadic._make_pretrained(config, generation)
+    model.kv = kv
+    return model
+
+
+def _reduce(self):
+    """What copies and pickles are made of: config.json, tensors, and what else is Python's."""
+    if self._has_adapter:
+        raise RuntimeError("a model with an adapter is not copied; merge_and_unload() or unload() it, or save_pretrained() the adapter")
+    modules = [(m.training, {k: v for k, v in m.__dict__._own().items() if k != "_modules"}) for m in self.modules()]
+    parameters = [(p.requires_grad, p.grad) for p in self.parameters()]
+    return _remade, (self._config_json, self._generation_json, self._kv), (self.state_dict(), modules, parameters)
+
+
+def _set_state(self, state):
+    tensors, modules, parameters = state
+    self.load_state_dict(tensors, assign=True)
+    for m, (training, own) in zip(self.modules(), modules):
+        m.training = training
+        m.__dict__.update(own)
+    for p, (requires_grad, grad) in zip(self.parameters(), parameters):
+        p.requires_grad_(requires_grad)
+        p.grad = grad
+
+
+_CausalLM.__reduce__, _CausalLM.__setstate__ = _reduce, _set_state
 _CausalLM.forward = _forward
 _CausalLM.load_adapter = _load_adapter
 _CausalLM.add_adapter = _add_adapter

@@ -89,7 +89,8 @@ Run setup_convert(Options& options) {
              "of floating-point tensors: bf16, q4_K, nf4(block=64) ...; what has scales only of those with two dimensions and "
              "more (default: as they are)",
              [](const std::string& text) { DType::parse(text); })
-      .value("--map", o->map, "NAME=FORMAT ...", "the format of tensors by name, with * and ?; keep: as it is; before --format",
+      .value("--map", o->map, "NAME=FORMAT ...",
+             "the format of tensors by name (GGUF's or the model's own), with * and ?; keep: as it is; before --format",
              [](const std::string& text) { parse_rule(text); })
       .value("--base", o->base, "MODEL",
              "of an adapter: the model that it is for (default: what its adapter_config.json names)")

@@ -35,7 +35,6 @@ class Example {
     int64_t offset;  // in it
     bool whole;      // it is all there is
   };
-  void take(std::vector<Tensor> tensors);
   data::Value like_;
   std::vector<Part> parts_;
   int64_t rows_ = 0, making_ = 0, ahead_ = 0;  // making_: bytes beyond the batch itself while it is made

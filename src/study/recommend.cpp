@@ -149,7 +149,8 @@ std::string why_not(const std::vector<Candidate>& list, const Candidate& best, c
   }
   return close.sentence(
              fmt::format("Cheaper, and within {} on these weights, but not by the half that other seeds' weights may need: ",
-                         tolerance_text(w.study.options.tolerance))) +
+                         tolerance_text(w.study.options.tolerance)),
+             ". More seeds, or more to evaluate on, would tell.") +
          lossy.sentence("Cheaper, but beyond the tolerance: ") +
          unsure.sentence("Cheaper and perhaps within it, but measured too coarsely to say so: ",
                          ". More to evaluate on would tell.") +

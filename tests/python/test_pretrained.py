@@ -1,5 +1,7 @@
 """from_pretrained: the small models of tests/models/data, against what transformers computed with them."""
+import copy
 import json
+import pickle
 from pathlib import Path
 
 import pytest
@@ -198,3 +200,32 @@ def test_keys_and_values_in_formats():
         m.kv = "i8"
     with pytest.raises(ValueError, match="do not fit q4_K"):
         m.generate(ids, kv="q4_K")
+
+
+@pytest.mark.parametrize("family", ["llama", "gemma", "mixtral", "qwen3_5", "bert"])
+def test_models_are_copied_and_pickled(family, tmp_path):
+    model = torch.from_pretrained(DATA / family)
+    ids = torch.arange(6).view(1, 6)
+    model.eval()
+    frozen = next(iter(model.parameters()))
+    frozen.requires_grad_(False)
+    model.note = ["mine"]
+    wanted = model(ids).logits
+    for copied in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
+        assert type(copied) is type(model) and not copied.training and copied.note == ["mine"] and copied.note is not model.note
+        assert copied(ids).logits.equal(wanted) and copied.config.to_dict() == model.config.to_dict()
+        ours, theirs = list(model.parameters()), list(copied.parameters())
+        assert len(ours) == len(theirs) and [p.requires_grad for p in ours] == [p.requires_grad for p in theirs]
+        with torch.no_grad():
+            for p in theirs:
+                p.zero_()
+        assert model(ids).logits.equal(wanted) and not copied(ids).logits.equal(wanted)
+    torch.save(model, tmp_path / "whole.pt")
+    assert torch.load(tmp_path / "whole.pt", weights_only=False)(ids).logits.equal(wanted)
+
+
+def test_a_model_with_an_adapter_is_not_copied():
+    model = torch.from_pretrained(DATA / "llama")
+    model.add_adapter(torch.LoraConfig(r=2))
+    with pytest.raises(RuntimeError, match="merge_and_unload"):
+        copy.deepcopy(model)
