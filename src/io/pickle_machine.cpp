@@ -113,9 +113,9 @@ bool Pickle::step(uint8_t op) {
 bool Pickle::step_memory(uint8_t op) {
   const auto decimal = [&] {
     push_decimal(line());
-    const int64_t n = pop().integer();
-    if (n < 0) wrong("a place in the memo is negative");
-    return uint64_t(n);
+    const Value n = pop();
+    if (n.kind() != Value::Kind::integer || n.integer() < 0) wrong("what is to be a place in the memo is none");
+    return uint64_t(n.integer());
   };
   switch (op) {
     case 0x80:
