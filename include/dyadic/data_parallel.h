@@ -18,6 +18,8 @@ enum class Spread : uint8_t { none, states, gradients, parameters };
 Spread parse_spread(std::string_view name);  // ValueError listing the names
 const char* spread_name(Spread spread);
 
+inline constexpr int64_t kUsualShards = 8;  // of a batch, where nobody says how many
+
 class Unit;
 struct Sharing;
 
@@ -31,7 +33,7 @@ class DataParallel {
   // `wire`: what gradients of shards travel in (bf16, a float of 8 bits, dynamic8 or another format with scales); what rounding
   // loses of a shard's is added to its next one, and kept by the rank that computes it. Other bits than without, the same on
   // any number of ranks. With gradients or parameters spread, on several ranks.
-  explicit DataParallel(nn::Module& model, Group& group = world(), int64_t shards = 8, Spread spread = Spread::none,
+  explicit DataParallel(nn::Module& model, Group& group = world(), int64_t shards = kUsualShards, Spread spread = Spread::none,
                         DType wire = {});
   ~DataParallel();  // where parameters are spread they stay so
   DataParallel(const DataParallel&) = delete;

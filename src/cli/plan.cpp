@@ -15,6 +15,7 @@
 #include "cli/plan_model.h"
 #include "cli/training_options.h"
 #include "device/limit.h"
+#include "dyadic/data_parallel.h"
 #include "dyadic/finetune.h"
 #include "study/memory_plan.h"
 #include "study/ranks_plan.h"
@@ -116,7 +117,7 @@ int run_ranks(const Given& g, const study::Corpus& corpus, study::Subject& subje
   const study::Recipe recipe = study::recipe(g.recipe);
   study::RanksRequest r{.ranks = *g.ranks, .link = bits_per_second(g.link) / 8, .latency = g.latency * 1e-6, .limit = limit};
   r.batch = g.setup.batch;
-  r.shards = g.setup.shards ? g.setup.shards : std::max(r.ranks, std::min(kShards, r.batch));
+  r.shards = g.setup.shards ? g.setup.shards : std::max(r.ranks, std::min(distributed::kUsualShards, r.batch));
   if (g.step_ms > 0) r.scale = g.step_ms * 1e-3 / study::predicted_seconds(subject, recipe, g.setup.plan());
   const study::SubjectOf subject_of = [&](int64_t batch) {
     study::TrainSetup setup = g.setup;

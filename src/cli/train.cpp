@@ -17,7 +17,7 @@
 #include "cli/json.h"
 #include "cli/training_options.h"
 #include "device/limit.h"
-#include "dyadic/distributed.h"
+#include "dyadic/data_parallel.h"
 #include "dyadic/interrupt.h"
 #include "dyadic/progress.h"
 #include "dyadic/version.h"
@@ -72,7 +72,7 @@ class Training {
     setup_.spread = distributed::parse_spread(o.spread);
     setup_.device = o.device;
     if (!o.wire.empty()) setup_.wire = DType::parse(o.wire);
-    if (!setup_.shards && (group_.size() > 1 || setup_.wire)) setup_.shards = std::min(kShards, setup_.batch);
+    if (!setup_.shards && (group_.size() > 1 || setup_.wire)) setup_.shards = std::min(distributed::kUsualShards, setup_.batch);
     DY_CHECK_AS(ValueError, setup_.shards <= setup_.batch, "train: --shards: a batch of {} has fewer samples than {} shards",
                 setup_.batch, setup_.shards);
     subject_ = std::make_unique<study::TextSubject>(setup_, corpus_, o_.preset);

@@ -5,8 +5,6 @@
 
 namespace dyadic::inline v1::cli {
 
-inline constexpr int64_t kShards = 8;  // of a batch on several ranks
-
 void add_setting(Options& options, const study::Setting& setting);
 // How several ranks share a step: --shards, --spread and --wire.
 void add_ranks(Options& options, int64_t& shards, std::string& spread, std::string& wire);

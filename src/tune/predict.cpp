@@ -103,9 +103,8 @@ Fit nearest(models::CausalLM& model, const FinetuneOptions& o) {
 }  // namespace
 
 int64_t shards_of(const FinetuneOptions& o) {
-  constexpr int64_t kUsual = 8;
   const int64_t ranks = distributed::world().size(), rows = o.batch * o.accumulate;
-  const int64_t usual = ranks > 1 || o.wire ? std::min(std::max(kUsual, o.accumulate), rows) : 0;
+  const int64_t usual = ranks > 1 || o.wire ? std::min(std::max(distributed::kUsualShards, o.accumulate), rows) : 0;
   const int64_t shards = o.shards ? o.shards : usual;
   DY_CHECK_AS(ValueError, shards <= rows,
               "finetune: a step of {} rows is cut into {} shards; take fewer, or more rows (batch, accumulate)", rows, shards);
