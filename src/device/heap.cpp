@@ -99,6 +99,7 @@ class Heap {
       insert(p, bytes);
     } catch (const std::bad_alloc&) { madvise(p, size_t(bytes), MADV_DONTNEED); }  // nobody can be told: the address is lost
   }
+  std::mutex& mutex() { return mutex_; }
   void trim() {
     std::lock_guard lock(mutex_);
     for (auto [p, n] : free_) madvise(p, size_t(n), MADV_DONTNEED);
@@ -120,10 +121,14 @@ void* heap_allocate(int64_t bytes) {
 }
 void heap_release(void* p, int64_t) { std::free(p); }
 void heap_trim() {}
+void heap_lock() {}
+void heap_unlock() {}
 #else
 void* heap_allocate(int64_t bytes) { return heap().allocate(bytes); }
 void heap_release(void* p, int64_t bytes) { heap().release(p, bytes); }
 void heap_trim() { heap().trim(); }
+void heap_lock() { heap().mutex().lock(); }
+void heap_unlock() { heap().mutex().unlock(); }
 #endif
 
 }  // namespace dyadic::inline v1

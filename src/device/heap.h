@@ -18,6 +18,8 @@ inline constexpr int64_t kHeapGrain = 4096;       // larger ones are multiples o
 
 void* heap_allocate(int64_t bytes);  // bytes a multiple of kHeapGrain; OutOfMemoryError
 void heap_release(void* p, int64_t bytes);
-void heap_trim();  // free pages go back to the system; the addresses stay ours
+void heap_trim();    // free pages go back to the system; the addresses stay ours
+void heap_lock();    // from here to heap_unlock() no other thread is in it: around fork()
+void heap_unlock();  // by the same thread
 
 }  // namespace dyadic::inline v1

@@ -2,6 +2,8 @@
 // thread's list; a thread that ends hands its lists to the next one that runs dry. Slabs that are wholly free go back to the
 // heap when they are asked for. Under AddressSanitizer plain aligned malloc is used, so that every object has its own red
 // zones.
+#include <pthread.h>
+
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
@@ -31,6 +33,11 @@ constexpr size_t slab_bytes(int c) { return c < 6 ? 64 << 10 : std::max<size_t>(
 std::mutex g_mutex;
 Block* g_left[kClasses];  // lists of threads that ended
 [[maybe_unused]] std::vector<char*> g_slabs[kClasses];
+
+// A child of fork() has the forking thread alone: none of the others may hold a lock then that nobody would give back there.
+void hold_locks() { g_mutex.lock(), heap_lock(); }
+void drop_locks() { heap_unlock(), g_mutex.unlock(); }
+[[maybe_unused]] const int g_over_fork = pthread_atfork(hold_locks, drop_locks, drop_locks);
 
 struct Lists {
   Block* head[kClasses];

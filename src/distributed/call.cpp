@@ -7,6 +7,8 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <list>
+#include <mutex>
 #include <thread>
 
 #include "base/check.h"
@@ -62,7 +64,12 @@ void set_timeout(double seconds) {
 // Who is missing a collective does not say, and one of which a rank has its part is over for that rank alone: so whoever waits
 // tells the others, about when they do. What is said lives on, since it may come later.
 std::string Call::absent() const {
-  auto& words = *new std::vector<char>(size_t(size()) + 1, 'h');
+  static std::mutex mutex;
+  static auto& said = *new std::list<std::vector<char>>;
+  std::vector<char>& words = [&]() -> auto& {
+    std::lock_guard lock(mutex);
+    return said.emplace_back(size_t(size()) + 1, 'h');
+  }();
   std::vector<void*> received(size_t(size()), nullptr);
   for (int r = 0; r < size(); ++r) {
     if (r == rank()) continue;
