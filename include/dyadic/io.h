@@ -49,6 +49,7 @@ class Checkpoint {
   // none larger unless one tensor is, and then "<path>.index.json", in the form that Hugging Face's tools read. The checkpoint
   // is there from the moment that its file, or its index, is. Returns the path to load.
   std::string save(const std::string& path, int64_t shard_bytes = 0) const;
+  // Tensors of plain dtypes lie in the file: they are read when they are used, and not to be written (clone() them).
   // "checkpoint <path>: damaged: ...; delete it or pass an older one" (ValueError) for one that is not what save wrote.
   static Checkpoint load(const std::string& path);
   static std::string document(const std::string& path);  // the JSON alone, without a look at the tensors or the seal

@@ -33,11 +33,14 @@ struct PlanCandidate {
   int64_t accumulate = 1;  // equal pieces of a batch whose gradients are added: other roundings, and other random numbers
   DType states = f32;      // of the optimizer
   bool on_disk = false;    // parameters and states are: dispatch_model(model, {{"", "disk"}}, folder), or OffloadScope
-  bool exact = true;       // the same bits as without a plan
-  bool allowed = true;     // exact, or asked for
-  study::Bytes bytes;      // predicted: each category's peak; of what is on disk, what is read at a time
-  double seconds = 0;      // predicted, of a step: by the machine's measured peaks
-  bool fits = true;        // the peak, in the limit
+  int64_t activations_on_disk = 0;  // bytes of what backward needs that are written to a file there, and read again
+  int64_t moved = 0;                // bytes that a step reads from and writes to disk
+  std::string offload_folder;
+  bool exact = true;    // the same bits as without a plan
+  bool allowed = true;  // exact, or asked for
+  study::Bytes bytes;   // predicted: each category's peak; of what is on disk, what is read at a time
+  double seconds = 0;   // predicted, of a step: by the machine's measured peaks
+  bool fits = true;     // the peak, in the limit
   std::shared_ptr<const planning::Choice> choice;
   int64_t peak() const { return *bytes.peak.predicted; }
 };

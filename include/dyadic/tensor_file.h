@@ -43,6 +43,7 @@ class TensorFile {
 
   Tensor get(std::string_view name) const;  // ValueError naming the nearest names there are
   bool has(std::string_view name) const;
+  NamedTensors all() const;  // each by get()
 };
 
 // By what is in the file, not by its name. A folder is the model in it: its index, or its files of tensors. ValueError

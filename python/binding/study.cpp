@@ -303,6 +303,9 @@ void add_plan(nb::module_& t) {
       .def_ro("accumulate", &PlanCandidate::accumulate, "Equal pieces of a batch whose gradients are added.")
       .def_ro("on_disk", &PlanCandidate::on_disk,
               "Parameters and states lie on disk: dispatch_model(model, {\"\": \"disk\"}, offload_dir=...).")
+      .def_ro("activations_on_disk", &PlanCandidate::activations_on_disk,
+              "Bytes of what backward needs that forward writes to a file in offload_folder, and backward reads.")
+      .def_ro("moved", &PlanCandidate::moved, "Bytes that a step reads from and writes to disk.")
       .def_ro("states", &PlanCandidate::states, "The dtype of the optimizer's states.")
       .def_ro("exact", &PlanCandidate::exact, "Whether the bits are those of training without a plan.")
       .def_ro("allowed", &PlanCandidate::allowed, "Whether it is exact, or what it changes was asked for.")

@@ -12,6 +12,7 @@
 #include "dyadic/progress.h"
 #include "nn.h"
 #include "optim_groups.h"
+#include "train/parts.h"
 
 namespace dyadic::inline v1::python {
 namespace {
@@ -45,7 +46,7 @@ class PythonPart : public train::Part {
     });
   }
   void load(const train::State& saved) override {
-    calling_python([&] { state_module().attr("unpack")(object_, saved.json, saved.tensors); });
+    calling_python([&] { state_module().attr("unpack")(object_, saved.json, train::own(saved).tensors); });
   }
 };
 

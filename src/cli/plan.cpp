@@ -52,6 +52,8 @@ Json document(const PlanCandidate& c) {
           {"accumulate", c.accumulate},
           {"states", c.states.name()},
           {"on_disk", c.on_disk},
+          {"activations_on_disk", c.activations_on_disk},
+          {"disk_bytes_per_step", c.moved},
           {"exact", c.exact},
           {"allowed", c.allowed},
           {"fits", c.fits},

@@ -98,12 +98,10 @@ class Training {
     sent_predicted_ = (group_.bytes_sent() - sent) / 2;  // it makes two steps
     MemoryStats before = memory_stats(setup_.device);
     trainer_ = std::make_unique<study::Trainer>(*subject_, recipe_, plan_);
-    if (memory_limit()) set_memory_limit(memory_limit() - trainer_->read_at_a_time());
     finished_ = o_.resume && take_over();
     reset_peak_memory_stats(setup_.device);
     bool whole = finished_ || train();
-    if (!finished_)
-      study::fill_bytes(bytes_, memory_stats(setup_.device), before, trainer_->read_at_a_time(), &study::Amount::measured);
+    if (!finished_) study::fill_bytes(bytes_, memory_stats(setup_.device), before, &study::Amount::measured);
     std::optional<distributed::Gathered> all;  // for the file, and for what is said of the model
     if (distributed::DataParallel* parallel = trainer_->parallel()) all.emplace(*parallel);
     if (whole && !finished_) group_.on_first([&] { save_model(); });
@@ -196,15 +194,16 @@ class Training {
       return false;
     }
     if (!fs::exists(model_path())) return false;
-    io::SafeTensors model = io::load_safetensors(model_path());
-    if (model.metadata["run"] != fingerprint()) {
-      auto [there, here] = difference(model.metadata["run"], fingerprint());
+    const std::shared_ptr<io::TensorFile> model = io::open(model_path());
+    io::Metadata metadata = study::texts_of(*model);
+    if (metadata["run"] != fingerprint()) {
+      auto [there, here] = difference(metadata["run"], fingerprint());
       fail<ValueError>(
           "train: {} is of another run: there {}; here {}; repeat the options it was begun with, or pass another --out",
           model_path(), there.empty() ? "nothing is said" : there, here);
     }
-    trainer_->model().load_state_dict(study::weights_of(trainer_->model(), model, model_path()));
-    train_loss_ = std::strtod(model.metadata["train_loss"].c_str(), nullptr);
+    trainer_->model().load_state_dict(study::weights_of(trainer_->model(), *model));
+    train_loss_ = std::strtod(metadata["train_loss"].c_str(), nullptr);
     return true;
   }
 

@@ -22,6 +22,22 @@ void ledger_add(Device d, Category c, uint32_t module, int64_t bytes);
 void ledger_remove(Device d, Category c, uint32_t module, int64_t bytes);
 void ledger_move(Device d, Category from, Category to, int64_t bytes);
 
+// Memory that is not ours to allocate (pages of a file that are read), counted while it lives.
+class LedgerCharge {
+  Device device_;
+  Category category_;
+  int64_t bytes_;
+
+ public:
+  LedgerCharge(Device d, Category c, int64_t bytes) : device_(d), category_(c), bytes_(bytes) {
+    if (bytes_) ledger_add(device_, category_, 0, bytes_);
+  }
+  ~LedgerCharge() {
+    if (bytes_) ledger_remove(device_, category_, 0, bytes_);
+  }
+  LedgerCharge(const LedgerCharge&) = delete;
+};
+
 uint32_t intern_module(std::string_view path);  // small dense ids; 0 is ""
 const char* module_path(uint32_t id);
 

@@ -73,7 +73,7 @@ NamedTensors load_shards(const std::string& path, const json& index) {
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   for (auto& [file, seal] : index["metadata"][kShardsKey].items()) {  // sorted by name: in the order they were cut
     if (file.find('/') != file.npos || !seal.is_string()) bad(path, "{} is no part of it", quote_name(file));
-    SafeTensors shard = read_safetensors_file((folder / file).native(), Seal::sha256);
+    SafeTensors shard = map_sealed((folder / file).native());
     if (shard.metadata[kSealKey] != seal.get<std::string>()) bad(path, "{} is a part of another one", quote_name(file));
     for (auto& entry : shard.tensors) all.push_back(std::move(entry));
   }
@@ -182,7 +182,7 @@ Checkpoint Checkpoint::load(const std::string& path) {
       c.tensors_ = load_shards(path, index);
       c.json = index["metadata"][kJsonKey].get<std::string>();
     } else {
-      SafeTensors file = read_safetensors_file(path, Seal::sha256);
+      SafeTensors file = map_sealed(path);
       c.json = document_of(std::move(file.metadata), path);
       c.tensors_ = std::move(file.tensors);
     }

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -39,6 +40,12 @@ std::shared_ptr<const MappedFile> MappedFile::open(const std::string& path) {
 
 MappedFile::~MappedFile() {
   if (at_) munmap(at_, size_);
+}
+
+void MappedFile::drop(uint64_t offset, uint64_t n) const {
+  static const auto kPage = uint64_t(sysconf(_SC_PAGESIZE));
+  const uint64_t begin = (offset + kPage - 1) / kPage * kPage, end = std::min(offset + n, size_) / kPage * kPage;
+  if (begin < end) madvise(at_ + begin, end - begin, MADV_DONTNEED);
 }
 
 static void let_go_of_file(void* keeper) { delete static_cast<std::shared_ptr<const MappedFile>*>(keeper); }

@@ -25,6 +25,7 @@ class MappedFile : public std::enable_shared_from_this<MappedFile> {
   const std::string& path() const { return path_; }
   uint64_t size() const { return size_; }
   std::string_view bytes() const { return {at_, size_}; }
+  void drop(uint64_t offset, uint64_t n) const;  // whole pages among these leave memory until they are read again
   // The tensor whose storage is `bytes` from `offset` on, in place: it keeps the file mapped, and writing to it is an error.
   // What does not lie at a multiple of its element is copied. The dtype is plain, packed or of GGUF's block formats: what is
   // one plane. The caller has checked nothing: ValueError "<path>: tensor "name": ..." where shape, dtype and file do not fit.

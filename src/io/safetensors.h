@@ -80,10 +80,11 @@ struct Source {
   FunctionRef<void(void* target, uint64_t offset, size_t n)> read;
 };
 enum class Seal : bool { none, sha256 };
-// With a seal the checksum is demanded and checked before anything is returned, and our metadata is kept.
-SafeTensors read_safetensors(const Source& source, Seal seal);
-SafeTensors read_safetensors_file(const std::string& path, Seal seal);
+SafeTensors read_safetensors(const Source& source);
 Metadata read_metadata(const std::string& path);  // all of it; the data may be anything
+// Of a file with a seal, which is demanded and checked before anything is returned: tensors as TensorFile::get gives them,
+// plain ones mapped, and all of the metadata.
+SafeTensors map_sealed(const std::string& path);
 // Returns the seal.
 std::string write_safetensors_file(const char* who, const std::string& path, const NamedTensors& tensors,
                                    const Metadata& metadata, Seal seal);

@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "base/json.h"
+#include "base/sha256.h"
 #include "formats/packed.h"
 #include "io/file_kinds.h"
 #include "io/safetensors.h"
@@ -45,6 +46,7 @@ class SafetensorsFile final : public TensorFile {
       if (!ours || !key.starts_with(kReserved)) all[key] = value;
     return dump_json(all);
   }
+  const Metadata& all_metadata() const { return header_.metadata; }
   Tensor get(size_t i) const override {
     DY_CHECK_AS(IndexError, i < tensors_.size(), "{}: tensor {} of {}", path(), i, tensors_.size());
     const Item& item = layout_.items[same_as(i)];
@@ -91,7 +93,44 @@ std::shared_ptr<TensorFile> open_file(std::shared_ptr<const MappedFile> file) {
   return std::make_shared<SafetensorsFile>(std::move(file));
 }
 
+// The header's bytes with the checksum's digits blanked, as they were hashed; the digits themselves go to `digits`.
+std::string blank_seal(std::string text, const std::string& file, std::string& digits) {
+  const std::string key = fmt::format("\"{}\":\"", kSealKey);
+  size_t at = text.find(key);
+  if (at == text.npos || text.size() - at - key.size() < kSealDigits) bad(file, "its checksum is missing");
+  digits = text.substr(at + key.size(), kSealDigits);
+  text.replace(at + key.size(), kSealDigits, kSealDigits, '0');
+  return text;
+}
+
+// The file's bytes but for the digits, against them. Pages are not kept: there may be more of them than memory.
+void check_seal(const MappedFile& file) {
+  const std::string& path = file.path();
+  unsigned char prefix[8];
+  std::memcpy(prefix, file.bytes().data(), sizeof prefix);
+  const uint64_t data = 8 + header_length(prefix, file.size(), path);
+  std::string digits;
+  const std::string header = blank_seal(std::string(file.bytes().substr(8, data - 8)), path, digits);
+  Sha256 sum;
+  sum.update(prefix, sizeof prefix);
+  sum.update(header);
+  constexpr uint64_t kPiece = uint64_t(16) << 20;
+  for (uint64_t at = data; at < file.size(); at += kPiece) {
+    sum.update(file.bytes().substr(at, kPiece));
+    file.drop(at, kPiece);
+  }
+  if (sum.hex() != digits) bad(path, "its content does not match its checksum");
+}
+
 }  // namespace
+
+SafeTensors map_sealed(const std::string& path) {
+  const std::shared_ptr<const MappedFile> mapped = MappedFile::open(path);
+  if (mapped->size() < 8) bad(path, "too short: {} bytes, the header's length alone takes 8", mapped->size());
+  check_seal(*mapped);
+  const SafetensorsFile file(mapped);
+  return {file.all(), file.all_metadata()};
+}
 
 const FileKind safetensors_kind = {"safetensors", matches, open_file};
 

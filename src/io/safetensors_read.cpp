@@ -1,5 +1,4 @@
-// Reading safetensors: every array goes from the file straight into its tensor. (Not mapped: a file that shrinks while it is
-// mapped ends the process with SIGBUS, and parameters are written to in training anyway.)
+// Reading safetensors: every array goes from the file straight into its tensor, which is to be written to.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -8,7 +7,6 @@
 #include <cerrno>
 #include <cstring>
 
-#include "base/sha256.h"
 #include "formats/packed.h"
 #include "io/safetensors.h"
 #include "tensor/impl.h"
@@ -52,16 +50,6 @@ class File {
     }
   }
 };
-
-// The header's bytes with the checksum's digits blanked, as they were hashed; the digits themselves go to `digits`.
-std::string blank_seal(std::string text, const std::string& file, std::string& digits) {
-  const std::string key = fmt::format("\"{}\":\"", kSealKey);
-  size_t at = text.find(key);
-  if (at == text.npos || text.size() - at - key.size() < kSealDigits) bad(file, "its checksum is missing");
-  digits = text.substr(at + key.size(), kSealDigits);
-  text.replace(at + key.size(), kSealDigits, kSealDigits, '0');
-  return text;
-}
 
 // Builds the tensors of a header and says where each entry's bytes go.
 class Builder {
@@ -119,20 +107,13 @@ std::string read_text(const std::string& path) {
   return text;
 }
 
-SafeTensors read_safetensors(const Source& source, Seal seal) {
+SafeTensors read_safetensors(const Source& source) {
   const std::string& file = source.name;
   unsigned char prefix[8];
   const std::string text = read_header(source, prefix);
   const uint64_t length = text.size();
-  std::string digits;
   Header h = parse_header(text, source.size - 8 - length, file);
-  Sha256 sum;
-  if (seal == Seal::sha256) {
-    sum.update(prefix, sizeof prefix);
-    sum.update(blank_seal(text, file, digits));
-  } else {
-    check_version(h, file);
-  }
+  check_version(h, file);
   Builder builder(h, file);
   SafeTensors out{std::move(builder.tensors), h.metadata};
   std::vector<size_t> order(h.entries.size());
@@ -144,24 +125,17 @@ SafeTensors read_safetensors(const Source& source, Seal seal) {
     auto bytes = size_t(e.end - e.begin);
     if (bytes == 0) continue;
     source.read(builder.target(i), 8 + length + e.begin, bytes);
-    if (seal == Seal::sha256) sum.update(builder.target(i), bytes);
     if (e.dtype == "BOOL") check_bool(e.name, {static_cast<const char*>(builder.target(i)), bytes}, file);
   }
-  if (seal == Seal::sha256) {
-    if (sum.hex() != digits) bad(file, "its content does not match its checksum");
-    check_version(h, file);
-  } else if (h.metadata.count(kFormatKey)) {
+  if (h.metadata.count(kFormatKey))
     std::erase_if(out.metadata, [](const auto& entry) { return entry.first.starts_with(kReserved); });
-  }
   return out;
 }
 
-SafeTensors read_safetensors_file(const std::string& path, Seal seal) {
+SafeTensors load_safetensors(const std::string& path) {
   File file(path);
   auto read = [&](void* target, uint64_t offset, size_t n) { file.read(target, offset, n); };
-  return read_safetensors({path, file.size, read}, seal);
+  return read_safetensors({path, file.size, read});
 }
-
-SafeTensors load_safetensors(const std::string& path) { return read_safetensors_file(path, Seal::none); }
 
 }  // namespace dyadic::inline v1::io

@@ -9,6 +9,11 @@
 
 namespace dyadic::inline v1::io {
 
+NamedTensors TensorFile::all() const {
+  NamedTensors all;
+  for (size_t i = 0; i < tensors().size(); ++i) all.emplace_back(tensors()[i].name, get(i));
+  return all;
+}
 bool TensorFile::has(std::string_view name) const {
   return std::ranges::any_of(tensors(), [&](const TensorInfo& t) { return t.name == name; });
 }

@@ -1,9 +1,9 @@
 // Which modules lie in memory, and which on disk.
 #include <algorithm>
-#include <cstdio>
 #include <map>
 #include <set>
 
+#include "account/disk.h"
 #include "base/check.h"
 #include "base/text.h"
 #include "dyadic/offload.h"
@@ -19,17 +19,6 @@ bool begins(std::string_view path, std::string_view name) {
   return path.empty() || (name.starts_with(path) && (name.size() == path.size() || name[path.size()] == '.'));
 }
 std::string joined(const std::string& path, const std::string& name) { return path.empty() ? name : path + "." + name; }
-
-int64_t spare_memory() {
-  int64_t kib = 0;
-  if (FILE* f = std::fopen("/proc/meminfo", "re")) {
-    char line[256];
-    while (std::fgets(line, sizeof line, f))
-      if (std::sscanf(line, "MemAvailable: %ld kB", &kib) == 1) break;
-    std::fclose(f);
-  }
-  return kib * 1024;
-}
 
 class Inference {
   const std::vector<std::string>& no_split_;
@@ -114,7 +103,7 @@ void check_device_map(const DeviceMap& map, nn::Module& model) {
 }
 
 DeviceMap infer_auto_device_map(nn::Module& model, const MaxMemory& max_memory, const std::vector<std::string>& no_split) {
-  const int64_t cpu = max_memory.cpu ? max_memory.cpu : spare_memory();
+  const int64_t cpu = max_memory.cpu ? max_memory.cpu : account::available_memory();
   DY_CHECK_AS(ValueError, cpu >= 0, "device_map: {} bytes of memory", cpu);
   // What is on disk is read into memory a module at a time, for which there must be room, so that more may be on disk.
   for (int64_t window = 0;;) {

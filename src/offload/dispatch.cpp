@@ -33,6 +33,10 @@ void dispatch_model(nn::Module& model, const DeviceMap& map, const std::string& 
   std::shared_ptr<offload::Spill> file;
   for (auto& [name, p] : model.named_parameters()) {
     if (!is_on_disk(map, name) || is_offloaded(p)) continue;
+    if (p.is_meta()) {
+      become_view(p, offload::Spill::blank(p));
+      continue;
+    }
     DY_CHECK_AS(ValueError, p.device() == cpu, "device_map: {} is on {}: what goes to disk comes from the cpu", name,
                 p.device().str());
     if (!file) file = offload::Spill::make(folder);

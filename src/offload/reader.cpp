@@ -7,6 +7,7 @@
 #include "corridor/tape.h"
 #include "dyadic/autograd.h"
 #include "dyadic/offload.h"
+#include "offload/pages.h"
 
 namespace dyadic::inline v1::offload {
 namespace {
@@ -21,8 +22,8 @@ std::shared_ptr<Reader> Reader::watch(nn::Module& model) {
   for (auto& [name, module] : model.named_modules()) {
     Part part;
     for (auto& [key, slot] : module->own_parameters())
-      if (slot->defined() && is_offloaded(*slot)) part.pages.emplace_back(*slot), part.bytes += part.pages.back().bytes();
-    if (part.pages.empty()) continue;
+      if (slot->defined() && !slot->is_meta() && is_offloaded(*slot)) part.weights.push_back(*slot);
+    if (part.weights.empty()) continue;
     part.rows = std::string_view(module->kind()) == "Embedding";
     reader->numbers_[module] = int(reader->parts_.size());
     reader->parts_.push_back(std::move(part));
@@ -33,13 +34,21 @@ std::shared_ptr<Reader> Reader::watch(nn::Module& model) {
 }
 
 void Reader::drop(int part) {
-  for (const Pages& p : parts_[size_t(part)].pages) p.drop();
+  for (const Tensor& t : parts_[size_t(part)].weights)
+    if (is_offloaded(t)) Pages(t).drop();
 }
 
-void Reader::ask(int moment) {
+int64_t Reader::ask(int moment) {
   const Part& part = parts_[size_t(moment / 2)];
-  if (std::exchange(moments_[size_t(moment)].asked, true) || part.rows) return;
-  for (const Pages& p : part.pages) p.read_ahead();
+  const bool begun = std::exchange(moments_[size_t(moment)].asked, true) || part.rows;
+  int64_t bytes = 0;
+  for (const Tensor& t : part.weights) {
+    if (!is_offloaded(t)) continue;
+    const Pages pages(t);
+    bytes += pages.bytes();
+    if (!begun) pages.read_ahead();
+  }
+  return bytes;
 }
 
 void Reader::begin(int moment) {
@@ -60,8 +69,7 @@ void Reader::begin(int moment) {
   for (int m = moment; moments_[size_t(m)].sure && ahead < kAhead;) {
     m = moments_[size_t(m)].next;
     if (m == moment) break;
-    ask(m);
-    ahead += parts_[size_t(m / 2)].bytes;
+    ahead += ask(m);
   }
 }
 

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "dyadic/nn.h"
-#include "offload/pages.h"
 
 namespace dyadic::inline v1::offload {
 
@@ -15,10 +14,9 @@ namespace dyadic::inline v1::offload {
 // not read.
 class Reader : public nn::Hook, public std::enable_shared_from_this<Reader> {
   struct Part {
-    std::vector<Pages> pages;
-    int64_t bytes = 0;
-    bool rows = false;   // a lookup's: it reads few of them
-    bool begun = false;  // in this pass
+    std::vector<Tensor> weights;  // where they lie may change: they are stored in another format
+    bool rows = false;            // a lookup's: it reads few of them
+    bool begun = false;           // in this pass
   };
   struct Moment {
     int next = -1;
@@ -36,7 +34,7 @@ class Reader : public nn::Hook, public std::enable_shared_from_this<Reader> {
   void begin(int moment);
   void begin_backward(int part);
   static void end_backward(void* reader);
-  void ask(int moment);
+  int64_t ask(int moment);  // bytes that it is about
   void drop(int part);
 
  public:

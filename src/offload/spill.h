@@ -3,20 +3,19 @@
 #include <memory>
 #include <string>
 
+#include "base/unnamed_file.h"
 #include "dyadic/tensor.h"
 
 namespace dyadic::inline v1::offload {
 
 class Spill : public std::enable_shared_from_this<Spill> {
-  int file_ = -1;
+  UnnamedFile file_;
   int64_t end_ = 0;
-  std::string folder_;
-  explicit Spill(std::string folder) : folder_(std::move(folder)) {}
+  explicit Spill(const std::string& folder) : file_(folder) {}
 
  public:
-  static std::shared_ptr<Spill> make(const std::string& folder);  // the folder is made if need be
-  ~Spill();
-  Spill(const Spill&) = delete;
+  static std::shared_ptr<Spill> make(const std::string& folder) { return std::shared_ptr<Spill>(new Spill(folder)); }
+  const UnnamedFile& file() const { return file_; }
   // The same elements, contiguous, in the file, to be written there or only read.
   Tensor put(const Tensor& t, bool writable);
   // What that is on meta, where the ledger counts nothing of it.

@@ -1,6 +1,5 @@
 #include "offload/states.h"
 
-#include "device/allocator.h"
 #include "dyadic/autograd.h"
 #include "offload/pages.h"
 #include "offload/spill.h"
@@ -12,19 +11,20 @@ namespace {
 
 constexpr int64_t kSmall = 64 << 10;  // bytes that are not worth a mapping of their own
 
-}  // namespace
-
-Turn::Turn(const Tensor& p, const States& states) : device_(p.device()) {
-  if (!is_spilled(p)) return;
+bool follows(const Tensor& p, int64_t numel, DType dtype) {
+  return is_spilled(p) && numel * int64_t(dtype.bits()) / 8 >= kSmall;
+}
+int64_t on_disk(const Tensor& p, const States& states) {
+  if (!is_spilled(p)) return 0;
   int64_t bytes = buffer_bytes(p);
   for (auto& [name, t] : states)
     if (is_spilled(t)) bytes += buffer_bytes(t);
-  ledger_add(device_, Category::workspace, 0, bytes);
-  bytes_ = bytes;
+  return bytes;
 }
-Turn::~Turn() {
-  if (bytes_) ledger_remove(device_, Category::workspace, 0, bytes_);
-}
+
+}  // namespace
+
+Turn::Turn(const Tensor& p, const States& states) : charge_(p.device(), Category::workspace, on_disk(p, states)) {}
 
 void read_ahead(const Tensor& p, const States& states) {
   if (p.is_meta()) return;
@@ -33,8 +33,12 @@ void read_ahead(const Tensor& p, const States& states) {
     if (is_spilled(t)) Pages(t).read_ahead();
 }
 
+Category category_of_state(const Tensor& p, int64_t numel, DType dtype) {
+  return follows(p, numel, dtype) ? Category::workspace : Category::optimizer;
+}
+
 void follow(const Tensor& p, const Tensor& state) {
-  if (!is_spilled(p) || is_spilled(state) || state.nbytes() < kSmall) return;
+  if (!follows(p, state.numel(), state.dtype()) || is_spilled(state)) return;
   const NoGrad guard;
   become_view(state, put_beside(p, state));
 }

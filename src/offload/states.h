@@ -3,7 +3,7 @@
 #include <map>
 #include <string>
 
-#include "dyadic/device.h"
+#include "device/allocator.h"
 #include "dyadic/tensor.h"
 
 namespace dyadic::inline v1::offload {
@@ -12,13 +12,10 @@ using States = std::map<std::string, Tensor, std::less<>>;
 // A parameter's turn in a step: while it lives, the ledger counts the parameter and those of its states that lie on disk. They
 // are in memory then.
 class Turn {
-  Device device_;
-  int64_t bytes_ = 0;
+  LedgerCharge charge_;
 
  public:
   Turn(const Tensor& p, const States& states);
-  ~Turn();
-  Turn(const Turn&) = delete;
 };
 // That turn is next: parameter and states are on their way from disk.
 void read_ahead(const Tensor& p, const States& states);
@@ -26,5 +23,7 @@ void read_ahead(const Tensor& p, const States& states);
 void let_go(const Tensor& p, const States& states);
 // A new state of a parameter, where it belongs.
 void follow(const Tensor& p, const Tensor& state);
+// What a new state counts as: one that will follow its parameter to disk as what a turn has in memory.
+Category category_of_state(const Tensor& p, int64_t numel, DType dtype);
 
 }  // namespace dyadic::inline v1::offload

@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "device/backend.h"
+#include "offload/states.h"
 #include "optim/update_op.h"
 
 namespace dyadic::inline v1::optim {
@@ -64,15 +65,15 @@ Tensor& Update::state(const StateRef& s) {
                 describe(*t), describe(p));
     return *t;
   }
-  CategoryScope scope(Category::optimizer);
   NoGrad guard;
   const DType d = state_dtype(o, optimizer_.keeps32(name), p, s.sign);
+  CategoryScope scope(offload::category_of_state(p, p.numel(), d));
   const int64_t flat[] = {p.numel()};
   return state_.tensors[s.name] = make_state(d.is_blocked() ? IntList(flat, 1) : p.sizes(), d, p.device(), s.initial);
 }
 Tensor& Update::own(const char* key, const Tensor& initial) {
   if (Tensor* t = find(key)) return *t;
-  CategoryScope scope(Category::optimizer);
+  CategoryScope scope(offload::category_of_state(p, initial.numel(), initial.dtype()));
   return state_.tensors[key] = initial.clone();
 }
 double& Update::remembered(const char* key, double initial) { return state_.numbers.emplace(key, initial).first->second; }
@@ -80,8 +81,9 @@ double& Update::remembered(const char* key, double initial) { return state_.numb
 Tensor* Update::rest() {
   if (!o.has("compensation") || p.dtype().bits() > 16) return nullptr;
   if (Tensor* t = find("compensation")) return t;
-  CategoryScope scope(Category::optimizer);
-  return &(state_.tensors["compensation"] = zeros(p.sizes(), o.word("compensation") == "f32" ? f32 : p.dtype(), p.device()));
+  const DType d = o.word("compensation") == "f32" ? f32 : p.dtype();
+  CategoryScope scope(offload::category_of_state(p, p.numel(), d));
+  return &(state_.tensors["compensation"] = zeros(p.sizes(), d, p.device()));
 }
 
 Tensor Update::call(const Rule* rule, std::initializer_list<StateRef> states, const UpdateNumbers& numbers) {

@@ -36,10 +36,26 @@ Cut cheapest(const Recording& r, double price) {
     cut.choice.again.push_back(again);
     if (again) cut.seconds += r.calls[size_t(c)].seconds;
   }
-  for (int v = 0; v < values; ++v)
-    if (beyond[size_t(of_value(v))] && !cut.choice.again[size_t(r.values[size_t(v)].call)])
-      cut.kept += r.values[size_t(v)].bytes;
+  for (int v = 0; v < values; ++v) {
+    cut.keeps.push_back(beyond[size_t(of_value(v))] && !cut.choice.again[size_t(r.values[size_t(v)].call)]);
+    if (cut.keeps.back()) cut.kept += r.values[size_t(v)].bytes;
+  }
   return cut;
+}
+
+Choice stowed(const Recording& r, const Cut& cut, double share) {
+  Choice choice = cut.choice;
+  choice.stowed.resize(r.calls.size());
+  for (size_t v = 0; v < r.values.size(); ++v) {
+    const RecordedValue& value = r.values[v];
+    if (cut.keeps[v] && value.bytes >= kWorthStowing && double(value.call) < share * double(r.calls.size()))
+      choice.stowed[size_t(value.call)] = true;
+  }
+  for (const RecordedValue& value : r.values)
+    if (value.written) choice.stowed[size_t(value.call)] = false;
+  for (size_t v = 0; v < r.values.size(); ++v)
+    if (cut.keeps[v] && choice.stowed[size_t(r.values[v].call)]) choice.stowed_bytes += r.values[v].bytes;
+  return choice;
 }
 
 // Between two of them, at the price at which they cost the same, either those two are the cheapest or a third is found.

@@ -53,12 +53,16 @@ void Forward::made(const Call& c) {
   }
   if (recording_) record(c, first);
   if (choice_ && choice_->repeats(calls_, c.id)) {
-    const auto call = std::make_shared<RepeatedCall>(c, [this](const Tensor& t) {
-      const int v = number(*t.impl()->storage);
-      return v < 0 ? std::shared_ptr<Repeated>() : repeated_[size_t(v)];
-    });
+    const auto call = std::make_shared<RepeatedCall>(c, [this](const Tensor& t) { return instead_of(t); });
     std::vector<std::shared_ptr<Repeated>> results = RepeatedCall::results(call, c);
     std::move(results.begin(), results.end(), repeated_.begin() + first);
+  } else if (choice_ && choice_->stows(calls_, c.id)) {
+    for (int j = 0; j < c.nout; ++j) {
+      const Tensor& t = c.out[j];
+      if (!t.defined() || t.impl()->storage->bytes < kWorthStowing || t.dtype().is_blocked() || t.device().is_cuda()) continue;
+      repeated_[size_t(first + j)] = std::make_shared<Repeated>();
+      repeated_[size_t(first + j)]->dtype = t.dtype();
+    }
   }
   ++calls_;
 }
@@ -88,6 +92,7 @@ void Forward::written(const Call& c) {
   auto write = [&](const Tensor& t) {
     const Storage& s = *t.impl()->storage;
     if (const int v = number(s); v >= 0) {
+      recording_->values[size_t(v)].written = true;
       recording_->calls[size_t(recording_->values[size_t(v)].call)].repeatable = false;
       for (int reader : readers_[size_t(v)]) recording_->calls[size_t(reader)].repeatable = false;
     } else {
@@ -102,13 +107,21 @@ void Forward::written(const Call& c) {
     if (c.out[j].defined() && !is_new(c.out[j])) write(c.out[j]);
 }
 
+std::shared_ptr<Repeated> Forward::instead_of(const Tensor& t) {
+  const int v = number(*t.impl()->storage);
+  if (v < 0 || !repeated_[size_t(v)]) return nullptr;
+  const auto file = [this] {
+    if (!file_) file_ = std::make_shared<StowFile>(folder_);
+    return file_;
+  };
+  return repeated_[size_t(v)]->is_of(t, file) ? repeated_[size_t(v)] : nullptr;
+}
+
 Unpack Forward::pack(const Tensor& t) {
-  if (const int v = number(*t.impl()->storage); v >= 0) {
-    if (recording_) recording_->values[size_t(v)].saved = true;
-    const std::shared_ptr<Repeated>& repeated = repeated_[size_t(v)];
-    if (repeated && repeated->dtype == t.dtype())
-      return [repeated, place = Place(*t.impl())] { return place.in(repeated->get()); };
-  }
+  if (recording_)
+    if (const int v = number(*t.impl()->storage); v >= 0) recording_->values[size_t(v)].saved = true;
+  if (std::shared_ptr<Repeated> instead = instead_of(t))
+    return [instead, place = Place(*t.impl())] { return place.in(instead->get()); };
   return packed_before_ ? (*packed_before_)(t) : Unpack();
 }
 

@@ -20,19 +20,30 @@ struct RecordedValue {
   int call = 0;
   int64_t bytes = 0;  // as the ledger counts them
   bool saved = false;
+  bool written = false;  // since it was made
 };
 struct Recording {
   std::vector<RecordedCall> calls;
   std::vector<RecordedValue> values;
 };
 
+inline constexpr int64_t kWorthStowing = 4 << 10;  // bytes of a result that goes into a file
+
 // Of a forward's calls, in order, those that are made again in backward instead of keeping what they gave. A forward that calls
 // something else than was recorded keeps what differs.
 struct Choice {
   std::vector<Op> ops;
   std::vector<bool> again;
-  bool repeats(size_t call, Op op) const { return call < again.size() && again[call] && ops[call] == op; }
-  bool any() const;
+  std::vector<bool> stowed = {};  // calls whose results go into a file and are read from there; empty: none
+  int64_t stowed_bytes = 0;
+  bool repeats(size_t call, Op op) const { return is(again, call, op); }
+  bool stows(size_t call, Op op) const { return is(stowed, call, op); }
+  bool any() const;  // anything made again
+
+ private:
+  bool is(const std::vector<bool>& which, size_t call, Op op) const {
+    return call < which.size() && which[call] && ops[call] == op;
+  }
 };
 
 }  // namespace dyadic::inline v1::planning

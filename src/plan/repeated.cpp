@@ -5,8 +5,21 @@
 namespace dyadic::inline v1::planning {
 
 const Tensor& Repeated::get() {
-  if (!value_.defined()) call_->run();
+  if (value_.defined()) return value_;
+  if (call_) {
+    call_->run();
+  } else {
+    const CategoryScope category(Category::activation);
+    value_ = stowed_->read();
+  }
   return value_;
+}
+
+bool Repeated::is_of(const Tensor& t, FunctionRef<std::shared_ptr<StowFile>()> file) {
+  if (t.dtype() != dtype) return false;
+  if (call_) return true;
+  if (!stowed_) stowed_ = std::make_unique<Stowed>(t, t.is_meta() ? nullptr : file());
+  return stowed_->is_of(t);
 }
 
 Place::Place(const TensorImpl& t)
@@ -41,7 +54,7 @@ void RepeatedCall::take(const Call& c) {
 
 void RepeatedCall::read(const Tensor& t, std::shared_ptr<Repeated> made) {
   Read& r = reads_.emplace_back(Read{{}, nullptr, Place(*t.impl())});
-  if (made && made->dtype == t.dtype())
+  if (made)
     r.repeated = std::move(made);
   else
     tape::save(r.kept, t.impl()->flags & kNumber ? t : tape::alias(t));  // promotion passes a number by

@@ -4,21 +4,26 @@
 #include <string>
 #include <vector>
 
+#include "base/parallel.h"
 #include "corridor/tape_nodes.h"
 #include "dyadic/generator.h"
+#include "plan/stowed.h"
 
 namespace dyadic::inline v1::planning {
 
 class RepeatedCall;
 
-// One result of such a call; computed when it is first asked for, and there until nobody needs it.
+// One result of such a call, or one that lies in a file; there when it is first asked for, and until nobody needs it.
 class Repeated {
   std::shared_ptr<RepeatedCall> call_;
+  std::unique_ptr<Stowed> stowed_;
   friend class RepeatedCall;
   Tensor value_;
 
  public:
   const Tensor& get();
+  // Whether it stands for what t is a view of. One of a file is written when that is first asked.
+  bool is_of(const Tensor& t, FunctionRef<std::shared_ptr<StowFile>()> file);
   DType dtype;
 };
 

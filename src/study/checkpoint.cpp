@@ -34,10 +34,10 @@ std::string setting(const std::string& name, const std::string& value) {
 void Trainer::describe(train::Checkpoint& c, const std::string& fingerprint) {
   if (parallel_)
     train::add_trained(
-        c, {"model", train::module_part(*model_), train::optimizer_part(*optimizer_, modules_), modules_[0].first + "."},
-        *parallel_, *model_);
+        c, {"model", train::module_part(model()), train::optimizer_part(*optimizer_, modules_), modules_[0].first + "."},
+        *parallel_, model());
   else
-    c.add("model", *model_).add("optimizer", *optimizer_);
+    c.add("model", model()).add("optimizer", *optimizer_);
   c.add("scaler", scaler_).add("schedule", *schedule_);
   stream_->add_to(c);
   c.config(config_of(fingerprint));
@@ -53,7 +53,7 @@ void Trainer::save(const std::string& path, const std::string& fingerprint) {
 }
 
 void Trainer::load(const std::string& path, const std::string& fingerprint) try {
-  std::optional<WithoutLimit> whole;  // a checkpoint is read into memory before its states go to disk
+  std::optional<WithoutLimit> whole;  // states of several planes are in memory before they go to disk
   if (plan_.on_disk) whole.emplace();
   train::Checkpoint c("");
   describe(c, fingerprint);

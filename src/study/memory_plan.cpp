@@ -4,7 +4,9 @@
 #include <map>
 #include <tuple>
 
+#include "account/disk.h"
 #include "base/check.h"
+#include "base/text.h"
 #include "corridor/call.h"
 #include "dyadic/data_parallel.h"
 #include "plan/cost.h"
@@ -17,10 +19,10 @@ namespace {
 
 using planning::Choice;
 constexpr int kCuts = 10, kBetween = 3;
-constexpr double kDisk = 1e9;  // bytes a second, of a typical machine's
+constexpr double kTypicalDisk = 1e9;  // bytes a second
 
 // "61 calls again (linear 25, gelu 12, add 12 ...)": the three commonest.
-std::string name_of(const Choice& choice) {
+std::string calls_text(const Choice& choice) {
   std::map<std::string, int> count;
   int calls = 0;
   for (size_t i = 0; i < choice.again.size(); ++i)
@@ -68,12 +70,13 @@ class DryRuns {
     }
     if (const data::Value last = subject_.short_blank(); last.kind() != data::Value::Kind::none && accumulate == 1)
       trainer_->step(last);
-    fill_bytes(c.bytes, memory_stats(meta), before_, trainer_->read_at_a_time(), &Amount::predicted);
+    fill_bytes(c.bytes, memory_stats(meta), before_, &Amount::predicted);
     if (choice) c.again = std::count(choice->again.begin(), choice->again.end(), true);
     c.accumulate = accumulate;
     c.states = recipe_.states;
     c.on_disk = on_disk_;
-    if (on_disk_) c.seconds += double(moved()) / kDisk;
+    if (choice) c.activations_on_disk = choice->stowed_bytes;
+    c.moved = 2 * c.activations_on_disk + (on_disk_ ? moved() : 0);
     c.choice = std::move(choice);
     return c;
   }
@@ -111,7 +114,7 @@ class Planner {
   const Plan& plan_;
   const Allowed allowed_;
   std::vector<PlanCandidate> all_;
-  std::shared_ptr<const Choice> smallest_;  // of the recipe as it is
+  std::shared_ptr<const Choice> smallest_, stowed_;  // of the recipe as it is: in memory; with activations on disk
 
  public:
   Planner(Subject& subject, const Recipe& recipe, const Plan& plan, Allowed allowed)
@@ -119,7 +122,7 @@ class Planner {
 
   std::vector<PlanCandidate> candidates() {
     add(recipe_, allowed_.accumulation);
-    if (!plan_.offload_folder.empty() && plan_.device == cpu && !plan_.shards) add_on_disk();
+    if (may_use_disk()) add_on_disk();
     if (Recipe r = recipe_; dynamic8.format()->def->bits < r.states.format()->def->bits) {
       r.states = dynamic8;
       add(r, allowed_.states && allowed_.accumulation);
@@ -128,6 +131,7 @@ class Planner {
   }
 
  private:
+  bool may_use_disk() const { return !plan_.offload_folder.empty() && plan_.device == cpu && !plan_.shards; }
   enum Change { kPieces = 1, kStates = 2 };
   int changes(const PlanCandidate& c) const {
     return (c.accumulate > 1 ? kPieces : 0) | (c.states != recipe_.states ? kStates : 0);
@@ -158,6 +162,16 @@ class Planner {
       keep(dry.run(choice, 1));
       if (given && all_.back().peak() < least) least = all_.back().peak(), smallest_ = choice;
     }
+    if (given && may_use_disk()) {
+      // What costs less than a byte's way to a typical disk and back is made again; or nothing is.
+      for (const double price : {2 / kTypicalDisk, 0.0}) {
+        const planning::Cut cut = planning::cheapest(recording, price);
+        for (const double share : {0.5, 1.0}) {
+          stowed_ = std::make_shared<Choice>(planning::stowed(recording, cut, share));
+          keep(dry.run(stowed_, 1));
+        }
+      }
+    }
     for (int64_t k : pieces())
       for (const auto& choice : pieces_allowed ? coarse : Choices{nullptr, smallest_}) keep(dry.run(choice, k));
   }
@@ -167,27 +181,32 @@ class Planner {
     DryRuns dry(subject_, recipe_, plan);
     std::vector<int64_t> cuts = allowed_.accumulation ? pieces() : std::vector<int64_t>();
     cuts.insert(cuts.begin(), 1);
-    for (int64_t k : cuts) {
-      keep(dry.run(nullptr, k));
-      if (smallest_) keep(dry.run(smallest_, k));
-    }
+    for (int64_t k : cuts)
+      for (const auto& choice : {std::shared_ptr<const Choice>(), smallest_, stowed_})
+        if (choice || k == 1 || !smallest_) keep(dry.run(choice, k));
   }
 
   void keep(PlanCandidate c) {
     const int change = changes(c);
+    c.offload_folder = plan_.offload_folder;
     c.exact = !change;
     c.allowed = allowed(change);
     std::vector<std::string> parts;
     if (change & kPieces) parts.push_back(fmt::format("{} pieces", c.accumulate));
     if (change & kStates) parts.push_back(c.states.name() + " states");
     if (c.on_disk) parts.push_back("parameters and states on disk");
-    if (c.choice) parts.push_back(name_of(*c.choice));
+    if (c.again) parts.push_back(calls_text(*c.choice));
+    if (c.activations_on_disk) parts.push_back(human_bytes(c.activations_on_disk) + " of activations on disk");
     c.name = parts.empty() ? "as it is" : fmt::format("{}", fmt::join(parts, ", "));
     all_.push_back(std::move(c));
   }
 
   // What nothing beats in both that changes no more.
   std::vector<PlanCandidate> best() {
+    int64_t moved = 0;
+    for (const PlanCandidate& c : all_) moved = std::max(moved, c.moved);
+    const double rate = moved ? account::disk_rate(plan_.offload_folder, moved / 2) : 1;
+    for (PlanCandidate& c : all_) c.seconds += double(c.moved) / rate;
     std::stable_sort(all_.begin(), all_.end(), [&](const PlanCandidate& a, const PlanCandidate& b) {
       return std::tuple(a.seconds, a.peak(), changes(a)) < std::tuple(b.seconds, b.peak(), changes(b));
     });

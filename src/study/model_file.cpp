@@ -56,7 +56,7 @@ io::NamedTensors gpt2_weights(const models::Gpt& model) {
   io::NamedTensors out;
   for (auto& [name, p] : model.named_parameters()) {
     const Tensor w = p.detach();
-    out.emplace_back(gpt2_name(name), is_turned(name) ? w.t().contiguous() : w);
+    out.emplace_back(gpt2_name(name), is_turned(name) ? w.t() : w);  // turned as they are written
     if (!model.config.bias && (is_norm(name) || is_turned(name)))
       out.emplace_back(gpt2_name(parent_of(name) + ".bias"), zeros({w.size(0)}, w.dtype()));
   }
@@ -110,14 +110,14 @@ void save_model(const std::string& folder, const models::Gpt& model, const Vocab
   io::save_safetensors(folder + "/model.safetensors", gpt2_weights(model), metadata);
 }
 
-io::NamedTensors weights_of(const nn::Module& model, const io::SafeTensors& file, const std::string& path) {
-  const std::map<std::string, Tensor> there(file.tensors.begin(), file.tensors.end());
+io::NamedTensors weights_of(const nn::Module& model, const io::TensorFile& file) {
   const NoGrad guard;
   io::NamedTensors out;
   for (auto& [name, p] : model.named_parameters()) {
-    const auto it = there.find(gpt2_name(name));
-    DY_CHECK_AS(ValueError, it != there.end(), "model {}: tensor \"{}\" is missing", path, gpt2_name(name));
-    out.emplace_back(name, is_turned(name) ? it->second.t().contiguous() : it->second);
+    const std::string theirs = gpt2_name(name);
+    DY_CHECK_AS(ValueError, file.has(theirs), "model {}: tensor \"{}\" is missing", file.path(), theirs);
+    const Tensor w = file.get(theirs);
+    out.emplace_back(name, is_turned(name) ? w.t() : w);
   }
   return out;
 }
@@ -127,8 +127,16 @@ static std::string file_of(const std::string& given) {
   return std::filesystem::is_directory(given, ignored) ? (std::filesystem::path(given) / "model.safetensors").native() : given;
 }
 
+io::Metadata texts_of(const io::TensorFile& file) {
+  io::Metadata texts;
+  const Json all = parse_json<Json>(file.metadata());
+  for (auto& [key, value] : all.items())
+    if (value.is_string()) texts[key] = value.get<std::string>();
+  return texts;
+}
+
 bool is_trained(const std::string& path) try {
-  const Json metadata = parse_json<Json>(io::open(file_of(path))->metadata());
+  const io::Metadata metadata = texts_of(*io::open(file_of(path)));
   return metadata.contains("model") && metadata.contains("vocabulary");
 } catch (const std::exception&) { return false; }  // what it is instead, its reader says
 
@@ -136,17 +144,19 @@ TrainedModel load_model(const std::string& given) {
   TrainedModel t;
   t.path = file_of(given);
   CategoryScope scope(Category::parameter);
-  io::SafeTensors file = io::load_safetensors(t.path);
+  const std::shared_ptr<io::TensorFile> file = io::open(t.path);
+  io::Metadata metadata = texts_of(*file);
   for (const char* key : {"model", "vocabulary"})
-    DY_CHECK_AS(ValueError, file.metadata.count(key),
+    DY_CHECK_AS(ValueError, metadata.count(key),
                 "model {}: its metadata has no \"{}\": a file written by dyadic train or dyadic study is needed", t.path, key);
-  models::GptConfig config = parse_config(t.path, file.metadata["model"]);
-  t.vocabulary = Vocabulary::parse(file.metadata["vocabulary"]);
-  t.preset = file.metadata["preset"];
+  models::GptConfig config = parse_config(t.path, metadata["model"]);
+  t.vocabulary = Vocabulary::parse(metadata["vocabulary"]);
+  t.preset = metadata["preset"];
   DY_CHECK_AS(ValueError, t.vocabulary.size() <= config.vocab, "model {}: its vocabulary has {} tokens, its embedding {} rows",
               t.path, t.vocabulary.size(), config.vocab);
   t.model = std::make_unique<models::Gpt>(config, nn::Options{f32, meta});
-  for (auto& [name, weight] : weights_of(*t.model, file, t.path)) t.model->set_parameter(name, weight);
+  for (auto& [name, weight] : weights_of(*t.model, *file))
+    t.model->set_parameter(name, weight.is_contiguous() ? weight.clone() : weight.contiguous());
   t.model->eval();
   return t;
 }

@@ -7,15 +7,18 @@
 #include <string>
 
 #include "dyadic/gpt.h"
-#include "dyadic/io.h"
+#include "dyadic/tensor_file.h"
 #include "study/vocabulary.h"
 
 namespace dyadic::inline v1::study {
 
 // Each file whole or not at all, the weights last. `more`: further metadata.
 void save_model(const std::string& folder, const models::Gpt& model, const Vocabulary& vocabulary, const io::Metadata& more);
-// What a file of save_model() has for a model, by the names of the model's own parameters. ValueError names what is missing.
-io::NamedTensors weights_of(const nn::Module& model, const io::SafeTensors& file, const std::string& path);
+// What a file of save_model() has for a model, by the names of the model's own parameters; it lies in the file. ValueError
+// names what is missing.
+io::NamedTensors weights_of(const nn::Module& model, const io::TensorFile& file);
+
+io::Metadata texts_of(const io::TensorFile& file);  // what its metadata says in words
 
 bool is_trained(const std::string& path);  // a file of save_model(), or its folder
 struct TrainedModel {

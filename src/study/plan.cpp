@@ -106,7 +106,7 @@ MemoryPlan plan(const study::MakeModel& make_model, const data::Value& batch, co
 }
 
 Recomputing::Recomputing(const PlanCandidate& c) : choice_(c.choice) {
-  if (choice_) forward_ = std::make_unique<planning::Forward>(*choice_);
+  if (choice_) forward_ = std::make_unique<planning::Forward>(*choice_, c.offload_folder);
 }
 Recomputing::~Recomputing() = default;
 

@@ -44,7 +44,7 @@ RanksCandidate dry_run(Subject& subject, const Recipe& recipe, const Plan& plan,
   c.sent = world.group().bytes_sent() - sent;
   c.messages = distributed::messages_sent() - messages;
   c.network = double(c.sent) / request.link + double(c.messages) * request.latency;
-  fill_bytes(c.bytes, memory_stats(meta), before, 0, &Amount::predicted);
+  fill_bytes(c.bytes, memory_stats(meta), before, &Amount::predicted);
   c.fits = !request.limit || *c.bytes.peak.predicted <= request.limit;
   set_generator_state(random);
   return c;

@@ -76,7 +76,7 @@ void RecipeRun::pause_measuring() {
 void RecipeRun::put_measures(RecipeResult& r, std::vector<double> times) {
   if (!measure) return;
   pause_measuring();
-  fill_bytes(r.bytes, peaks_, before_, 0, &Amount::measured);
+  fill_bytes(r.bytes, peaks_, before_, &Amount::measured);
   r.steps = trainer->steps_done();
   if (times.size() > 4) times.erase(times.begin(), times.begin() + 2);
   const double step_s = times.empty() ? r.step_ms / 1e3 : median(std::move(times));

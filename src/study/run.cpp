@@ -43,7 +43,7 @@ class StudyWork {
   train::Progress& progress_;
   Plan plan_;
   std::vector<Recipe> recipes_;
-  std::map<std::string, Plan> fitted_;  // into the memory limit, by recipe; none without a limit
+  std::map<std::string, PlanCandidate> fitted_;  // into the memory limit, by recipe; none without a limit
   Study o_;
   std::vector<Evaluation> f32_losses_;  // per seed
   double started_ = seconds_now(), earlier_ = 0;
@@ -95,14 +95,18 @@ class StudyWork {
   void fit() {
     const int64_t limit = memory_limit() - memory_stats().total;
     if (!memory_limit()) return;
+    Plan plan = plan_;
+    plan.offload_folder = ".";  // there will be one
     for (const Recipe& r : recipes_) try {
-        fitted_[r.name] = planned(plan_, plan_training(subject_, r, plan_, limit, {}).chosen());
+        fitted_[r.name] = plan_training(subject_, r, plan, limit, {}).chosen();
       } catch (const OutOfMemoryError& e) { fail<OutOfMemoryError>("study: {} does not fit: {}", r.name, e.what()); }
   }
   // Of a run of the recipe.
   Plan plan_of(const std::string& recipe) const {
-    Plan plan = plan_;
-    if (auto fitted = fitted_.find(recipe); fitted != fitted_.end()) plan.again = fitted->second.again;
+    const auto fitted = fitted_.find(recipe);
+    if (fitted == fitted_.end()) return plan_;
+    Plan plan = planned(plan_, fitted->second);
+    plan.offload_folder = path("checkpoints");
     return plan;
   }
 
@@ -345,7 +349,8 @@ class StudyWork {
     bool pending =
         std::any_of(s().formats.begin(), s().formats.end(), [](const FormatResult& f) { return f.status != Status::done; });
     if (!pending && (!q_.per_layer || s().layers)) return true;
-    const std::shared_ptr<nn::Module> model = subject_.make(recipe("f32"), plan_.device);
+    const Placed placed(subject_, recipe("f32"), plan_of("f32"), plan_.device);
+    nn::Module* const model = placed.model.get();
     subject_.load(*model, o_.folder);
     int64_t done = 0;
     progress_.plan(0);

@@ -8,6 +8,8 @@
 #include "dyadic/ops.h"
 #include "dyadic/study_result.h"
 #include "formats/format.h"
+#include "offload/pages.h"
+#include "offload/spill.h"
 #include "tensor/resize.h"
 
 namespace dyadic::inline v1::study {
@@ -66,9 +68,15 @@ StoredWeights::StoredWeights(const nn::NamedTensors& weights, DType format, bool
   NoGrad guard;
   CategoryScope scope(Category::parameter);
   for (auto& [name, t] : weights) {
-    const Tensor plain = t.detach(), stored = plain.to(format);
+    const Tensor plain = t.detach();
+    Tensor stored = plain.to(format);
     bytes_ += stored.nbytes(), elements_ += stored.numel();
-    weights_.push_back({t, plain, direct || format.is_scaled() ? stored : stored.to(plain.dtype()), t.requires_grad()});
+    if (!direct && !format.is_scaled()) stored = stored.to(plain.dtype());
+    if (offload::is_spilled(t)) {
+      stored = offload::put_beside(t, stored);
+      offload::Pages(plain).drop();
+    }
+    weights_.push_back({t, plain, stored, t.requires_grad()});
     held_ += weights_.back().stored.nbytes();
   }
   in();

@@ -117,8 +117,7 @@ void TextSubject::save(const nn::Module& model, const std::string& folder, const
   save_model(folder, dynamic_cast<const models::Gpt&>(model), corpus_.vocabulary(), all);
 }
 void TextSubject::load(nn::Module& model, const std::string& folder) const {
-  const std::string path = folder + "/model.safetensors";
-  model.load_state_dict(weights_of(model, io::load_safetensors(path), path));
+  model.load_state_dict(weights_of(model, *io::open(folder + "/model.safetensors")));
 }
 
 }  // namespace dyadic::inline v1::study

@@ -11,6 +11,7 @@
 #include "dyadic/counters.h"
 #include "dyadic/offload.h"
 #include "dyadic/ops.h"
+#include "dyadic/tensor_file.h"
 #include "optim/lost_updates.h"
 #include "plan/forward.h"
 
@@ -20,24 +21,32 @@ void Subject::save(const nn::Module& model, const std::string& folder, const io:
   io::save_safetensors(folder + "/model.safetensors", model.state_dict(), metadata);
 }
 void Subject::load(nn::Module& model, const std::string& folder) const {
-  model.load_state_dict(io::load_safetensors(folder + "/model.safetensors").tensors);
+  model.load_state_dict(io::open(folder + "/model.safetensors")->all());
+}
+
+Placed::Placed(Subject& subject, const Recipe& recipe, const Plan& plan, Device device) {
+  manual_seed(plan.seed);
+  std::optional<OffloadScope> scope;
+  if (plan.on_disk) scope.emplace(plan.offload_folder);
+  model = subject.make(recipe, device);
+  if (!plan.on_disk) return;
+  dispatch_model(*model, {{"", "disk"}}, plan.offload_folder);
+  reading_.emplace(device, Category::parameter, offloaded_window(*model));
 }
 
 Trainer::Trainer(Subject& subject, const Recipe& recipe, const Plan& plan, Device device)
-    : subject_(subject), recipe_(recipe), plan_(plan), device_(device), scaler_(65536, recipe.scaler) {
-  manual_seed(plan.seed);
-  {
-    std::optional<OffloadScope> scope;
-    if (plan.on_disk) scope.emplace(plan.offload_folder);
-    model_ = subject.make(recipe, device);
-  }
-  if (plan.on_disk && !device.is_meta()) dispatch_model(*model_, {{"", "disk"}}, plan.offload_folder);
-  modules_ = {{"model", model_.get()}};
-  optimizer_ = subject.optimizer(*model_, recipe, plan);
+    : subject_(subject),
+      recipe_(recipe),
+      plan_(plan),
+      device_(device),
+      placed_(subject, recipe, plan, device),
+      scaler_(65536, recipe.scaler) {
+  modules_ = {{"model", placed_.model.get()}};
+  optimizer_ = subject.optimizer(model(), recipe, plan);
   schedule_ = subject.schedule(*optimizer_, plan);
   if (!device.is_meta()) stream_ = subject.stream(plan);
   if (plan.shards)
-    parallel_ = std::make_unique<distributed::DataParallel>(*model_, distributed::world(), plan.shards, plan.spread, plan.wire);
+    parallel_ = std::make_unique<distributed::DataParallel>(model(), distributed::world(), plan.shards, plan.spread, plan.wire);
 }
 
 Tensor Trainer::loss(const data::Value& batch) {
@@ -45,13 +54,11 @@ Tensor Trainer::loss(const data::Value& batch) {
   if (recording_)
     planned.emplace(*recording_);
   else if (plan_.again)
-    planned.emplace(*plan_.again);
-  if (!recipe_.compute) return subject_.mean_loss(*model_, batch);
+    planned.emplace(*plan_.again, plan_.offload_folder);
+  if (!recipe_.compute) return subject_.mean_loss(model(), batch);
   Autocast low(recipe_.compute);
-  return subject_.mean_loss(*model_, batch);
+  return subject_.mean_loss(model(), batch);
 }
-
-int64_t Trainer::read_at_a_time() { return plan_.on_disk ? offloaded_window(*model_) : 0; }
 
 void Trainer::use(std::shared_ptr<const planning::Choice> again, int64_t accumulate) {
   plan_.again = std::move(again);
@@ -135,7 +142,7 @@ void Trainer::find_first_nan(const data::Value& batch) {
 
 std::string Trainer::weights_sha256() const {
   Sha256 h;
-  for (auto& [name, t] : model_->named_parameters()) {
+  for (auto& [name, t] : placed_.model->named_parameters()) {
     std::string head = fmt::format("{} {} {}\n", name, t.dtype().name(), fmt::join(t.sizes().begin(), t.sizes().end(), "x"));
     h.update(head.data(), head.size());
     const Tensor here = t.detach().to(cpu);
@@ -144,10 +151,9 @@ std::string Trainer::weights_sha256() const {
   return h.hex();
 }
 
-void fill_bytes(Bytes& b, const MemoryStats& s, const MemoryStats& before, int64_t reading, Count Amount::* side) {
+void fill_bytes(Bytes& b, const MemoryStats& s, const MemoryStats& before, Count Amount::* side) {
   for (auto [category, amount] : kAmounts) (b.*amount).*side = s.peak[size_t(category)] - before.live[size_t(category)];
-  *(b.parameters.*side) += reading;
-  b.peak.*side = s.total_peak - before.total + reading;
+  b.peak.*side = s.total_peak - before.total;
 }
 
 DryRun predict(Subject& subject, const Recipe& recipe, const Plan& plan) {
@@ -164,7 +170,7 @@ DryRun predict(Subject& subject, const Recipe& recipe, const Plan& plan) {
     t.step();  // this one holds the optimizer's states from its beginning
     d.flops = Counting::flops();
     if (const data::Value last = subject.short_blank(); last.kind() != data::Value::Kind::none) t.step(last);
-    fill_bytes(d.bytes, memory_stats(meta), before, t.read_at_a_time(), &Amount::predicted);
+    fill_bytes(d.bytes, memory_stats(meta), before, &Amount::predicted);
     for (Amount Bytes::* of : {&Bytes::data, &Bytes::peak}) *(d.bytes.*of).predicted += subject.bytes_ahead();
   }
   set_generator_state(random);

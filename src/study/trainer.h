@@ -5,10 +5,20 @@
 #include <optional>
 #include <utility>
 
+#include "device/allocator.h"
 #include "dyadic/data_parallel.h"
 #include "study/subject.h"
 
 namespace dyadic::inline v1::study {
+
+// A model of the subject where the plan has it; of one on disk the ledger counts what is in memory at a time.
+struct Placed {
+  std::shared_ptr<nn::Module> model;
+  Placed(Subject& subject, const Recipe& recipe, const Plan& plan, Device device);
+
+ private:
+  std::optional<LedgerCharge> reading_;
+};
 
 class Trainer {
  public:
@@ -25,8 +35,7 @@ class Trainer {
   planning::Recording record();  // a step that writes its forward down
 
   int64_t steps_done() const { return done_; }
-  nn::Module& model() { return *model_; }
-  int64_t read_at_a_time();  // bytes of parameters on disk, which the ledger does not count
+  nn::Module& model() { return *placed_.model; }
   optim::Optimizer& optimizer() { return *optimizer_; }
   const optim::GradScaler& scaler() const { return scaler_; }
   const std::optional<FirstNaN>& nan() const { return nan_; }
@@ -47,7 +56,7 @@ class Trainer {
   Recipe recipe_;
   Plan plan_;
   Device device_;
-  std::shared_ptr<nn::Module> model_;
+  Placed placed_;
   std::vector<std::pair<std::string, nn::Module*>> modules_;  // of the checkpoint
   std::unique_ptr<optim::Optimizer> optimizer_;
   optim::GradScaler scaler_;
@@ -74,8 +83,7 @@ inline constexpr std::pair<Category, Amount Bytes::*> kAmounts[] = {{Category::p
                                                                     {Category::workspace, &Bytes::workspace},
                                                                     {Category::temporary, &Bytes::temporary},
                                                                     {Category::data, &Bytes::data}};
-// Copies the ledger's peaks since `live_before` (memory_stats().live when the run began) into one side of `bytes`; `reading`
-// bytes of parameters come on top.
-void fill_bytes(Bytes& bytes, const MemoryStats& stats, const MemoryStats& before, int64_t reading, Count Amount::* side);
+// Copies the ledger's peaks since `before` (memory_stats() when the run began) into one side of `bytes`.
+void fill_bytes(Bytes& bytes, const MemoryStats& stats, const MemoryStats& before, Count Amount::* side);
 
 }  // namespace dyadic::inline v1::study

@@ -6,6 +6,8 @@
 
 #include "base/check.h"
 #include "base/json.h"
+#include "dyadic/offload.h"
+#include "offload/pages.h"
 #include "tensor/impl.h"
 #include "train/difference.h"
 #include "train/json.h"
@@ -25,9 +27,25 @@ class ModulePart : public Part {
     nn::NamedTensors fits;
     for (auto& [name, t] : saved.tensors)
       if (auto at = mine.find(name); at != mine.end() && at->second.sizes() == t.sizes()) fits.emplace_back(name, t);
-    module_.load_state_dict(fits, false);
+    if (!offloaded_bytes(module_)) return void(module_.load_state_dict(fits, false));
+    for (auto& [name, t] : fits) {
+      module_.load_state_dict({{name, t}}, false);
+      for (const Tensor& read : {t, mine.at(name)})
+        if (is_offloaded(read)) offload::Pages(read).drop();
+    }
   }
 };
+
+}  // namespace
+
+// Whoever is told of them may keep and write them.
+State own(const State& saved) {
+  State s{{}, saved.json};
+  for (auto& [name, t] : saved.tensors) s.tensors.emplace_back(name, t.defined() ? t.clone() : t);
+  return s;
+}
+
+namespace {
 
 Json option_json(const optim::Option& o) {
   if (o.is_none()) return nullptr;

@@ -13,6 +13,9 @@ std::unique_ptr<Part> module_part(nn::Module& module);
 // States go by state_names(); `modules` may grow later.
 std::unique_ptr<Part> optimizer_part(optim::Optimizer& optimizer, const Modules& modules);
 
+// What was saved may lie in a file: the same in memory.
+State own(const State& saved);
+
 // A part that nothing can be said about beforehand.
 class Plain : public Part {
   data::Callback<State()> state_;
@@ -23,7 +26,7 @@ class Plain : public Part {
       : state_(std::move(state)), load_(std::move(load)) {}
   State state() override { return state_(); }
   void compare(const std::string&, const State&, Differences&) override {}
-  void load(const State& saved) override { load_(saved); }
+  void load(const State& saved) override { load_(own(saved)); }
 };
 
 }  // namespace dyadic::inline v1::train

@@ -49,7 +49,7 @@ int64_t least_of(const char* recipe, bool on_disk) {
   int64_t least = INT64_MAX;
   const auto plan = run(words("plan", {"--recipe", recipe, "--json"})).json();
   for (const auto& c : plan["candidates"])
-    if (c["allowed"] && c["on_disk"] == on_disk) least = std::min<int64_t>(least, c["bytes"]["peak"]);
+    if (c["allowed"] && (c["disk_bytes_per_step"] > 0) == on_disk) least = std::min<int64_t>(least, c["bytes"]["peak"]);
   return least;
 }
 
@@ -66,8 +66,9 @@ TEST(PlanCommand, TheLeastLimitTrainsToTheSameBitsAndOneByteLessFailsAtOnce) {
   for (const int64_t limit : {in_memory, least}) {
     const Outcome o = train(limit == least ? "disk" : "limited", {"--memory-limit", std::to_string(limit)});
     ASSERT_EQ(o.code, 0) << o.err;
-    EXPECT_NE(o.err.find("calls again"), std::string::npos) << o.err;
-    EXPECT_EQ(o.err.find("on disk") != std::string::npos, limit == least) << o.err;
+    EXPECT_EQ(o.err.find("calls again") == std::string::npos, limit == least) << o.err;
+    EXPECT_EQ(o.err.find("parameters and states on disk") != std::string::npos, limit == least) << o.err;
+    EXPECT_EQ(o.err.find("of activations on disk") != std::string::npos, limit == least) << o.err;
     const auto limited = o.json();
     EXPECT_EQ(limited["weights_sha256"], free["weights_sha256"]);
     EXPECT_EQ(limited["bytes"]["peak"]["measured"], limit);
@@ -85,23 +86,30 @@ TEST(PlanCommand, TheLeastLimitTrainsToTheSameBitsAndOneByteLessFailsAtOnce) {
 
 TEST(PlanCommand, AStudyFitsIntoItsLimitToTheSameBits) {
   TestFolder f;
-  const int64_t f32 = least_of("f32", false), limit = std::max(f32, least_of("bf16", false));
   auto study = [&](const char* out, std::vector<std::string> more) {
     more.insert(more.end(), {"--steps", "60", "--recipe", "bf16", "--format", "nf4", "--json", "--out", f / out});
     return run(words("study", more));
   };
-  const Outcome o = study("limited", {"--memory-limit", std::to_string(limit)});
-  ASSERT_EQ(o.code, 0) << o.err;
-  const auto limited = o.json(), free = study("free", {}).json();
-  for (int i = 0; i < 2; ++i) {
-    const auto &a = limited["recipes"][i], &b = free["recipes"][i];
-    EXPECT_EQ(a["weights_sha256"], b["weights_sha256"]) << a["name"];
-    EXPECT_EQ(a["val_loss"], b["val_loss"]) << a["name"];
-    EXPECT_EQ(a["bytes"]["peak"]["predicted"], a["bytes"]["peak"]["measured"]) << a["name"];
-    EXPECT_LE(a["bytes"]["peak"]["measured"].get<int64_t>(), limit);
-    EXPECT_LT(a["bytes"]["peak"]["measured"].get<int64_t>(), b["bytes"]["peak"]["measured"].get<int64_t>());
+  const auto free = study("free", {}).json();
+  int64_t limit = 0;
+  for (const bool on_disk : {false, true}) {
+    limit = std::max(least_of("f32", on_disk), least_of("bf16", on_disk));
+    const Outcome o = study(on_disk ? "disk" : "limited", {"--memory-limit", std::to_string(limit)});
+    ASSERT_EQ(o.code, 0) << o.err;
+    const auto limited = o.json();
+    for (int i = 0; i < 2; ++i) {
+      const auto &a = limited["recipes"][i], &b = free["recipes"][i];
+      EXPECT_EQ(a["weights_sha256"], b["weights_sha256"]) << a["name"];
+      EXPECT_EQ(a["val_loss"], b["val_loss"]) << a["name"];
+      EXPECT_EQ(a["bytes"]["peak"]["predicted"], a["bytes"]["peak"]["measured"]) << a["name"];
+      EXPECT_LE(a["bytes"]["peak"]["measured"].get<int64_t>(), limit);
+      EXPECT_LT(a["bytes"]["peak"]["measured"].get<int64_t>(), b["bytes"]["peak"]["measured"].get<int64_t>());
+      EXPECT_EQ(limited["formats"][i]["val_loss"], free["formats"][i]["val_loss"]);
+      EXPECT_EQ(limited["formats"][i]["bytes"], free["formats"][i]["bytes"]);
+    }
   }
-  const std::string words = complaint(study("less", {"--memory-limit", std::to_string(f32 - 1)}), 1);
+  const int64_t least = least_of("f32", true);
+  const std::string words = complaint(study("less", {"--memory-limit", std::to_string(least - 1)}), 1);
   EXPECT_NE(words.find("study: f32 does not fit"), std::string::npos) << words;
   EXPECT_FALSE(fs::exists(f / "less"));
   const std::string shadow = complaint(study("shadow", {"--shadow", "--memory-limit", std::to_string(limit)}), 1);

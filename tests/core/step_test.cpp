@@ -37,7 +37,7 @@ TEST_P(EachRecipe, PredictedBytesAreTheMeasuredOnes) {
   Trainer t(subject, study::recipe(GetParam()), s.plan());
   reset_peak_memory_stats();
   for (int i = 0; i < 4; ++i) t.step();
-  fill_bytes(b, memory_stats(), before, 0, &Amount::measured);
+  fill_bytes(b, memory_stats(), before, &Amount::measured);
   for (auto& [what, amount] : {std::pair{"parameters", b.parameters},
                                {"gradients", b.gradients},
                                {"optimizer", b.optimizer},

@@ -88,9 +88,6 @@ TEST(Checkpoint, EveryDamagedByteIsNoticed) {
   for (size_t i = 0; i < whole.size(); ++i) {
     std::string bytes = whole;
     bytes[i] = char(bytes[i] ^ (1 << (i % 8)));
-    auto read = [&](void* target, uint64_t offset, size_t n) { std::memcpy(target, bytes.data() + offset, n); };
-    EXPECT_THROW(io::read_safetensors({path, bytes.size(), read}, io::Seal::sha256), io::BadFile) << "byte " << i;
-    if (i % 50) continue;
     write_bytes(path, bytes);
     std::string text = error_of([&] { Checkpoint::load(path); });
     ASSERT_EQ(text.substr(0, 11 + path.size() + 11), "checkpoint " + path + ": damaged: ") << "byte " << i;
@@ -109,7 +106,7 @@ TEST(Checkpoint, OtherFilesAreNamedForWhatTheyAre) {
   EXPECT_EQ(error_of([&] { Checkpoint::load(folder / "m"); }),
             "checkpoint " + (folder / "m") + ": damaged: its checksum is missing; delete it or pass an older one");
   EXPECT_EQ(error_of([&] { Checkpoint::load(folder / "none"); }),
-            "checkpoint " + (folder / "none") + ": cannot be read: No such file or directory");
+            "checkpoint " + (folder / "none") + ": cannot be opened: No such file or directory");
 }
 
 TEST(CheckpointFolder, KeepsTheNewestAndFallsBack) {

@@ -13,9 +13,9 @@ using testing::Folder;
 using testing::read_bytes;
 using testing::safetensors_bytes;
 
-io::SafeTensors read_memory(const std::string& bytes, io::Seal seal = io::Seal::none) {
+io::SafeTensors read_memory(const std::string& bytes) {
   auto read = [&](void* target, uint64_t offset, size_t n) { std::memcpy(target, bytes.data() + offset, n); };
-  return io::read_safetensors({"m", bytes.size(), read}, seal);
+  return io::read_safetensors({"m", bytes.size(), read});
 }
 std::string reason(const std::string& header, const std::string& data = "") {
   return error_of([&] { read_memory(safetensors_bytes(header, data)); });

@@ -1,4 +1,4 @@
-// Calls made again in backward: the same gradients, whatever a forward does.
+// Calls made again in backward, results read from a file: the same gradients, whatever a forward does.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ std::vector<Tensor> gradients(const Forwarded& f, const std::vector<Tensor>& lea
   manual_seed(3);
   Tensor loss;
   if (choice) {
-    const Forward forward(*choice);
+    const Forward forward(*choice, ::testing::TempDir());
     loss = f(leaves);
   } else {
     loss = f(leaves);
@@ -27,7 +27,7 @@ std::vector<Tensor> gradients(const Forwarded& f, const std::vector<Tensor>& lea
   return grad(std::vector{loss}, leaves, {}, false, false, true);
 }
 
-// Everything that can be repeated is; and each of the cheapest cuts.
+// Each of the cheapest cuts, and with what it keeps in a file.
 void expect_same_gradients(const Forwarded& f, const std::vector<Tensor>& leaves, int least_repeated) {
   const std::vector<Tensor> plain = gradients(f, leaves, nullptr);
   Recording r;
@@ -37,18 +37,23 @@ void expect_same_gradients(const Forwarded& f, const std::vector<Tensor>& leaves
     f(leaves);
   }
   int repeated = 0;
+  int64_t stowed_bytes = 0;
   for (const Cut& cut : cheapest_at_all_prices(r, 16)) {
-    const std::vector<Tensor> again = gradients(f, leaves, &cut.choice);
-    for (size_t i = 0; i < plain.size(); ++i)
-      EXPECT_TRUE(plain[i].defined() ? equal(plain[i], again[i]) : !again[i].defined()) << "leaf " << i;
+    for (const Choice& choice : {cut.choice, stowed(r, cut)}) {
+      const std::vector<Tensor> again = gradients(f, leaves, &choice);
+      for (size_t i = 0; i < plain.size(); ++i)
+        EXPECT_TRUE(plain[i].defined() ? equal(plain[i], again[i]) : !again[i].defined()) << "leaf " << i;
+      stowed_bytes = std::max(stowed_bytes, choice.stowed_bytes);
+    }
     repeated = std::max(repeated, int(std::count(cut.choice.again.begin(), cut.choice.again.end(), true)));
   }
   EXPECT_GE(repeated, least_repeated);
+  EXPECT_GT(stowed_bytes, 0);
 }
 
 std::vector<Tensor> leaves() {
   manual_seed(1);
-  std::vector<Tensor> all{randn({8, 16}), randn({16, 16}), randn({16})};
+  std::vector<Tensor> all{randn({128, 16}), randn({16, 16}), randn({16})};
   for (Tensor& t : all) t.requires_grad_();
   return all;
 }
@@ -57,7 +62,7 @@ TEST(Recompute, PointwiseProductsAndViews) {
   expect_same_gradients(
       [](auto& l) {
         const Tensor h = gelu(matmul(l[0], l[1]) + l[2]);
-        const Tensor t = h.view({4, 2, 16}).transpose(0, 1);
+        const Tensor t = h.view({64, 2, 16}).transpose(0, 1);
         return (softmax(t, -1) * sigmoid(t) + exp(-square(t))).sum();
       },
       leaves(), 6);
@@ -116,7 +121,7 @@ TEST(Recompute, AnotherForwardThanThePlannedOneKeepsWhatDiffers) {
 
 TEST(Recompute, WhatIsReadAgainMustNotHaveChanged) {
   const std::vector<Tensor> l = leaves();
-  const Tensor x = randn({8, 16});
+  const Tensor x = randn({128, 16});
   const Forwarded f = [&](auto& y) { return square(sigmoid(x) * y[0] + 1.0).sum(); };
   Recording r;
   {
@@ -131,6 +136,49 @@ TEST(Recompute, WhatIsReadAgainMustNotHaveChanged) {
   }
   x.add_(1.0);
   EXPECT_THROW(loss.backward(), Error);
+}
+
+// A view keeps its whole memory in the file once, whoever else saves it; what cannot be written is one line.
+TEST(Recompute, WhatLiesInAFileTakesNoMemoryBetweenForwardAndBackward) {
+  const std::vector<Tensor> l = leaves();
+  const Forwarded f = [](auto& x) {
+    Tensor y = x[0];
+    for (int i = 0; i < 8; ++i) y = exp(sigmoid(y));
+    return (y.slice(0, 0, 64) * y.slice(0, 64, 128)).sum();
+  };
+  Recording r;
+  {
+    const Forward forward(r);
+    f(l);
+  }
+  const auto held = [&](const Choice& c, const std::string& folder) {
+    const int64_t before = memory_stats().total;
+    Tensor loss;
+    {
+      const Forward forward(c, folder);
+      loss = f(l);
+    }
+    const int64_t between = memory_stats().total - before;
+    const Tensor gradient = grad(std::vector{loss}, std::vector{l[0]})[0];
+    EXPECT_TRUE(equal(gradient, grad(std::vector{f(l)}, std::vector{l[0]})[0]));
+    return between;
+  };
+  const Cut keep = cheapest(r, 0);
+  const int64_t memory = held(keep.choice, ""), file = held(stowed(r, keep), ::testing::TempDir());
+  EXPECT_GT(memory, 16 * l[0].nbytes());
+  EXPECT_LT(file, l[0].nbytes());
+  const int64_t half = held(stowed(r, keep, 0.5), ::testing::TempDir());
+  EXPECT_GT(half, file);
+  EXPECT_LT(half, memory);
+  const Choice all = stowed(r, keep);
+  const std::string said = [&] {
+    try {
+      const Forward forward(all, "/proc/nowhere");
+      f(l);
+    } catch (const Error& e) { return std::string(e.what()); }
+    return std::string();
+  }();
+  EXPECT_TRUE(said.starts_with("/proc/nowhere: cannot be made: ")) << said;
 }
 
 TEST(Recompute, GradientsOfGradientsAndTwoBackwards) {
