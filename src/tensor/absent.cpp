@@ -8,17 +8,12 @@ namespace dyadic::inline v1 {
 static void free_nothing(void*) {}
 bool is_absent(const Tensor& t) { return t.impl()->storage->free_foreign == free_nothing; }
 
-// On meta, where memory is a number, which is taken back.
 Tensor make_absent(const Tensor& like) {
-  const Tensor t = make_tensor(like.sizes(), like.dtype(), meta);
+  const Tensor t = make_foreign_view(nullptr, like.sizes(), like.dtype(), free_nothing, nullptr);
   Storage& s = *t.impl()->storage;
-  ledger_remove(meta, s.category, s.module, s.charged);
-  s.charged = 0;
+  const Storage& of = *like.impl()->storage;
   s.device = like.device();
-  s.bytes = like.impl()->storage->bytes;
-  s.geometry = like.impl()->storage->geometry;
-  s.category = like.impl()->storage->category;
-  s.free_foreign = free_nothing;
+  s.bytes = of.bytes, s.geometry = of.geometry, s.category = of.category;
   return t;
 }
 

@@ -100,6 +100,7 @@ TEST(Plan, ActivationsOnDiskTakeWhatTheySayAndGiveTheSameBits) {
     const Ran ran = train(subject, r, planned(plan, c));
     expect_same_bytes(c, ran.bytes);
     EXPECT_EQ(ran.weights, bits) << c.name;
+    EXPECT_EQ(predict(subject, r, planned(plan, c)).bytes.peak.predicted, ran.bytes.peak.measured) << c.name;
     ++stowed;
   }
   EXPECT_GT(stowed, 0);
