@@ -33,6 +33,7 @@ namespace detail {
 
 std::shared_ptr<graph::Recording> make_recording(const CompileOptions& options);
 std::string explain(const graph::Recording& recording);
+std::string dot(const graph::Recording& recording);
 bool replays_steps(const graph::Recording& recording);
 
 // A run of a compiled function, in this thread. One inside of another is a part of it.
@@ -157,6 +158,7 @@ template <class F> class Compiled {
   // What was recorded, what runs in one pass and how often, and which calls ran as they came, with the reason; of whole steps
   // which ran again, and why others did not.
   std::string explain() const { return detail::explain(*recording_); }
+  std::string dot() const { return detail::dot(*recording_); }  // what runs in one pass, as Graphviz draws it
 };
 
 template <class F> Compiled<std::decay_t<F>> compile(F&& f, const CompileOptions& options = {}) {

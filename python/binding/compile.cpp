@@ -198,7 +198,8 @@ void add_compile(nb::module_& m) {
            nb::arg("check") = false)
       .def_rw("watch", &Recording::watch)
       .def("call", call, nb::arg("function"), nb::arg("args"), nb::arg("kwargs"), "A run of the compiled function.")
-      .def("explain", [](const Recording& r) { return detail::explain(*r.own); });
+      .def("explain", [](const Recording& r) { return detail::explain(*r.own); })
+      .def("dot", [](const Recording& r) { return detail::dot(*r.own); });
   nb::class_<Guard>(m, "_Guard")
       .def(nb::init<>())
       .def("item", &Guard::add_item, nb::arg("of"), nb::arg("name"), nb::arg("value").none())

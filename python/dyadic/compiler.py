@@ -107,13 +107,14 @@ def _compile_module(self, *args, **kwargs):
 _Module.compile = _compile_module
 
 
-def explain(compiled):
+def explain(compiled, *, dot=False):
     """What became of a compiled function or module, as text: how many calls matched what was recorded, which of them run as one pass over
-    memory and how often, and which run as they come, with the reason."""
+    memory, how often, in what time and beside what limit of the machine, and which run as they come, with the reason. dot: these
+    passes as Graphviz draws them (`dot -Tsvg`)."""
     recording = _own_dict(compiled).get("_recording") if isinstance(compiled, _Module) else getattr(compiled, "_recording", None)
     if recording is None:
         raise ValueError(f"explain: it is not compiled: {compiled!r}; give what torch.compile() gave")
-    return recording.explain()
+    return recording.dot() if dot else recording.explain()
 
 
 def _unchanged(model):

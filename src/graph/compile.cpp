@@ -15,6 +15,7 @@ std::shared_ptr<Recording> detail::make_recording(const CompileOptions& options)
   return recording;
 }
 std::string detail::explain(const Recording& recording) { return recording.explain(); }
+std::string detail::dot(const Recording& recording) { return recording.dot(); }
 bool detail::replays_steps(const Recording& recording) { return recording.steps->options.whole; }
 
 struct detail::CompiledRun::Whole {

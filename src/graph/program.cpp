@@ -1,6 +1,7 @@
 // From recorded calls to a program: what nobody holds and nobody reads is left out, what only calls read stays in tiles.
 #include <algorithm>
 
+#include "account/machine.h"
 #include "base/text.h"
 #include "graph/recording.h"
 
@@ -43,7 +44,9 @@ Program& Recording::program(Recorded& last, std::span<Recorded* const> calls, in
       s.in[i] = r.in[i].source;
       if (s.in[i] < kMostCalls) continue;
       FusedValue& v = values[size_t(s.in[i])];
-      p->passes += !v.format && r.in[i].numel > 1;
+      const bool first = !v.format;
+      p->passes += first && r.in[i].numel > 1;
+      if (first) p->moved += double(r.in[i].numel * r.in[i].format->itemsize());
       v.format = r.in[i].format, v.lies = r.in[i].lies, v.repeat = r.in[i].repeat, v.period = r.in[i].period;
     }
     const bool kept = held >> k & 1;
@@ -51,11 +54,14 @@ Program& Recording::program(Recorded& last, std::span<Recorded* const> calls, in
     values[k].lies = kept ? FusedValue::Lies::dense : FusedValue::Lies::tile;
     p->passes += kept;
     if (kept) p->bytes += r.numel * r.dtype.itemsize();
-    p->text += fmt::format("{}{}{}", p->text.empty() ? "" : " ", op_name(r.op), r.in_place ? "_" : "");
+    const Pointwise& pw = op_def(r.op).pw;
+    if (!r.converts) p->flops += double(r.numel) * (r.dtype.is_complex() ? pw.complex_flops : pw.flops);
+    p->names.push_back(fmt::format("{}{}", op_name(r.op), r.in_place ? "_" : ""));
     steps.push_back(s);
   }
   const Recorded& r = *calls[0];
-  p->text += " of " + r.dtype.name() + shape_text({r.sizes, size_t(r.ndim)});
+  p->moved += double(p->bytes);
+  p->text = fmt::format("{}", fmt::join(p->names, " ")) + " of " + r.dtype.name() + shape_text({r.sizes, size_t(r.ndim)});
   p->plan = std::make_shared<const FusedPlan>(r.numel, std::move(values), std::move(steps));
   return *last.programs.emplace_back(std::move(p));
 }
@@ -69,17 +75,49 @@ void collect(const Recorded& r, std::vector<const Program*>& all) {
 
 }  // namespace
 
+// What is read from memory are boxes, steps are ellipses, bold where the result is written to memory.
+std::string Recording::dot() const {
+  std::vector<const Program*> all;
+  collect(root, all);
+  std::string text = "digraph compiled {\n  node [fontname=\"sans-serif\", fontsize=10];\n";
+  for (size_t n = 0; n < all.size(); ++n) {
+    const FusedPlan& plan = *all[n]->plan;
+    text += fmt::format("  subgraph cluster_{} {{\n    label=\"{} runs, {} through {}\";\n", n, all[n]->runs, all[n]->text,
+                        plan.threaded() ? "registers" : "tiles");
+    const std::vector<FusedStep>& steps = plan.steps();
+    for (size_t v = kMostCalls; v < plan.values().size(); ++v)
+      if (const FusedValue& value = plan.values()[v]; value.format)
+        text += fmt::format("    p{}_{} [shape=box, label=\"{}{}\"];\n", n, v, DType(value.format).name(),
+                            value.lies == FusedValue::Lies::single   ? ", one element"
+                            : value.lies == FusedValue::Lies::spread ? ", repeated"
+                                                                     : "");
+    for (size_t k = 0; k < steps.size(); ++k) {
+      const FusedValue& made = plan.values()[size_t(steps[k].out)];
+      text += fmt::format("    p{}_{} [label=\"{}\\n{}\"{}];\n", n, steps[k].out, all[n]->names[k], DType(made.format).name(),
+                          made.lies == FusedValue::Lies::tile ? "" : ", style=bold");
+      for (int i = 0; i < steps[k].inputs; ++i)
+        if (steps[k].in[i] >= 0) text += fmt::format("    p{}_{} -> p{}_{};\n", n, steps[k].in[i], n, steps[k].out);
+    }
+    text += "  }\n";
+  }
+  return text + "}\n";
+}
+
 std::string Recording::explain() const {
   std::vector<const Program*> all;
   collect(root, all);
   std::stable_sort(all.begin(), all.end(),
                    [](const Program* a, const Program* b) { return a->runs * a->bytes > b->runs * b->bytes; });
   std::string text = fmt::format("{} runs: {} calls matched what was recorded, {} were recorded\n", runs, matched, recorded);
-  Table t({"one pass", "calls", "runs", "passes over memory", "eagerly", "through", "results"});
-  for (const Program* p : all)
+  Table t({"one pass", "calls", "runs", "passes over memory", "eagerly", "through", "results", "FLOPs", "us", "at the peak"});
+  for (const Program* p : all) {
+    const account::Peaks& peak = account::peaks();
+    const double limit = std::max(p->flops / peak.flops_f32, p->moved / peak.bytes_per_s);
     t.row({p->text, std::to_string(p->calls), std::to_string(p->runs), std::to_string(p->passes),
            std::to_string(p->eager_passes), p->plan->threaded() ? "registers" : fmt::format("{} tiles", p->plan->tiles()),
-           human_bytes(p->bytes)});
+           human_bytes(p->bytes), fmt::format("{:.3g}", p->flops),
+           p->runs ? fmt::format("{:.3g}", p->seconds / double(p->runs) * 1e6) : "", fmt::format("{:.3g}", limit * 1e6)});
+  }
   if (!all.empty()) text += t.str();
   if (steps->options.whole) text += steps->explain(runs);
   if (!eager.empty()) text += "run as they came:\n";

@@ -45,7 +45,10 @@ struct Program {
   uint64_t held = 0;  // bit k: the result of call k was
   int calls = 0, outside = 0, passes = 0, eager_passes = 0;
   int64_t runs = 0, bytes = 0;  // bytes: of its results
+  double seconds = 0;           // of its runs
+  double flops = 0, moved = 0;  // of one: bytes read and written
   std::string text;
+  std::vector<std::string> names;  // of the plan's steps
   std::shared_ptr<const FusedPlan> plan;
 };
 
@@ -94,6 +97,7 @@ class Recording {
   bool full() const { return recorded_now_ >= kMostRecorded; }
   void clear();
   std::string explain() const;
+  std::string dot() const;  // its programs as Graphviz draws them
 
  private:
   int recorded_now_ = 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/clock.h"
 #include "corridor/run.h"
 
 namespace dyadic::inline v1::graph {
@@ -214,7 +215,9 @@ void Window::compute(uint64_t held) {
     memory[kMostCalls + i] = o.storage ? o.at : o.number;
   }
   if (recorder_) tell(p, memory);
+  const double begin = seconds_now();
   p.plan->run(memory);
+  p.seconds += seconds_now() - begin;
   ++p.runs;
   for (k = 0; k < count_; ++k)
     if (memory[k]) give_deferred(*results_[k], memory[k]);

@@ -3,22 +3,10 @@
 #include <algorithm>
 
 #include "corridor/counters.h"
-#include "device/limit.h"
 
 namespace dyadic::inline v1::planning {
 
 constexpr double kCall = 1e-6;
-
-const account::Peaks& peaks() {
-  static const account::Peaks p = [] {
-    const WithoutLimit scratch;
-    const ModeScope plain(0, ~0u);  // an Observer would ask for what is being measured
-    const account::Peaks measured = account::measure_peaks(0.1);
-    empty_cache();
-    return measured;
-  }();
-  return p;
-}
 
 double seconds_of(const Call& c, const account::Peaks& p) {
   if (c.op.kind == OpKind::view) return 0;
@@ -27,6 +15,6 @@ double seconds_of(const Call& c, const account::Peaks& p) {
   return std::max(w.flops / rate, w.bytes / p.bytes_per_s) + kCall;
 }
 
-void Stopwatch::called(const Call& c) { seconds_ += seconds_of(c, peaks()); }
+void Stopwatch::called(const Call& c) { seconds_ += seconds_of(c, account::peaks()); }
 
 }  // namespace dyadic::inline v1::planning

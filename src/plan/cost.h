@@ -5,9 +5,6 @@
 
 namespace dyadic::inline v1::planning {
 
-// Measured once, by the first to ask: about 0.1 s and 128 MiB, which are given back.
-const account::Peaks& peaks();
-
 // By which results are weighed against one another, wherever: what can be chosen, and so the least memory that training takes,
 // is the same in each run. Per second, of two cores.
 inline constexpr account::Peaks kTypical{2e11, 5e11, 2e10};

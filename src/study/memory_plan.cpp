@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "account/disk.h"
+#include "account/machine.h"
 #include "base/check.h"
 #include "base/text.h"
 #include "corridor/call.h"
@@ -236,7 +237,7 @@ Allowed Allowed::parse(const std::vector<std::string>& names) {
 }
 
 MemoryPlan plan_training(Subject& subject, const Recipe& recipe, const Plan& plan, int64_t limit, Allowed allowed) {
-  planning::peaks();
+  account::peaks();
   const GeneratorState random = generator_state();
   MemoryPlan p;
   p.limit = limit;

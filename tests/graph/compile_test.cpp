@@ -131,6 +131,21 @@ TEST(compile, explains_passes_over_memory) {
   const std::string text = f.explain();
   EXPECT_NE(text.find("4 runs: 21 calls matched what was recorded, 7 were recorded"), std::string::npos) << text;
   EXPECT_NE(text.find("mul add mul sub relu mul add of f32[64, 64]"), std::string::npos) << text;
+  EXPECT_NE(text.find("2.87e+04"), std::string::npos) << text;  // FLOPs: seven for each of 4096 elements
+}
+
+TEST(compile, draws_its_programs) {
+  const Tensor x = randn({64, 64}), y = randn({64, 64});
+  auto f = compile([&] { return chain(x, y); });
+  for (int k = 0; k < 2; ++k) f();
+  const std::string dot = f.dot();
+  int edges = 0, made = 0;
+  for (size_t at = 0; (at = dot.find(" -> ", at)) != dot.npos; ++at) ++edges;
+  for (size_t at = 0; (at = dot.find("[label=", at)) != dot.npos; ++at) ++made;
+  EXPECT_EQ(made, 7) << dot;
+  EXPECT_EQ(edges, 13) << dot;  // two operands of six calls, one of relu
+  EXPECT_EQ(std::count(dot.begin(), dot.end(), '{'), std::count(dot.begin(), dot.end(), '}')) << dot;
+  EXPECT_NE(dot.find("style=bold"), dot.npos) << dot;
 }
 
 TEST(compile, operands_that_repeat) {
