@@ -1,4 +1,5 @@
-// From recorded calls to a program: what nobody holds and nobody reads is left out, what only calls read stays in tiles.
+// From recorded calls to a program: what nobody holds and nobody reads is left out, what is there already is not computed
+// again, what only calls read stays in tiles.
 #include <algorithm>
 
 #include "account/machine.h"
@@ -8,11 +9,25 @@
 namespace dyadic::inline v1::graph {
 namespace {
 
-uint64_t needed(std::span<Recorded* const> calls, uint64_t held) {
+// Of each call the first that gives the same; itself where none does. Among writes in place each is its own: what the first
+// gave may have been written over by then.
+std::vector<int> firsts(std::span<Recorded* const> calls) {
+  std::vector<int> first;
+  const bool writes = std::ranges::any_of(calls, [](const Recorded* r) { return r->in_place; });
+  for (int k = 0; k < int(calls.size()); ++k) {
+    first.push_back(k);
+    for (int j = 0; j < k && !writes && first[size_t(k)] == k; ++j)
+      if (first[size_t(j)] == j && calls[size_t(k)]->repeats(*calls[size_t(j)], first)) first[size_t(k)] = j;
+  }
+  return first;
+}
+
+uint64_t needed(std::span<Recorded* const> calls, uint64_t held, const std::vector<int>& first) {
   for (size_t k = calls.size(); k-- > 0;) {
     if (!(held >> k & 1)) continue;
     for (int i = 0; i < calls[k]->tensors; ++i)
-      if (const int source = calls[k]->in[i].source; source >= 0 && source < kMostCalls) held |= uint64_t(1) << source;
+      if (const int source = resolve(calls[k]->in[i].source, first); source >= 0 && source < kMostCalls)
+        held |= uint64_t(1) << source;
   }
   return held;
 }
@@ -26,7 +41,8 @@ Program& Recording::program(Recorded& last, std::span<Recorded* const> calls, in
   p->held = held;
   p->calls = int(calls.size());
   p->outside = outside;
-  const uint64_t runs = needed(calls, held);
+  const std::vector<int> first_like = firsts(calls);
+  const uint64_t runs = needed(calls, held, first_like);
   std::vector<FusedValue> values(size_t(kMostCalls + outside));
   std::vector<FusedStep> steps;
   for (size_t k = 0; k < calls.size(); ++k) {
@@ -41,7 +57,7 @@ Program& Recording::program(Recorded& last, std::span<Recorded* const> calls, in
     s.inputs = r.tensors;
     s.out = int(k);
     for (int i = 0; i < r.tensors; ++i) {
-      s.in[i] = r.in[i].source;
+      s.in[i] = resolve(r.in[i].source, first_like);
       if (s.in[i] < kMostCalls) continue;
       FusedValue& v = values[size_t(s.in[i])];
       const bool first = !v.format;

@@ -49,6 +49,13 @@ bool place(Recorded::Operand& o, const Recorded& call) {
 
 }  // namespace
 
+bool Recorded::repeats(const Recorded& o, const std::vector<int>& first) const {
+  if (op != o.op || dtype != o.dtype || asked != o.asked || tensors != o.tensors || numbers != o.numbers) return false;
+  for (int i = 0; i < tensors; ++i)
+    if (resolve(in[i].source, first) != resolve(o.in[i].source, first)) return false;
+  return std::equal(scalars.begin(), scalars.end(), o.scalars.begin(), [](auto& a, auto& b) { return same(a, b); });
+}
+
 Recorded* Recording::match(Recorded& at, const Invocation& v, const Kind& kind, const Input* in) const {
   const DType standard = default_dtype();
   for (const std::unique_ptr<Recorded>& next : at.next) {

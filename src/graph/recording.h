@@ -52,6 +52,11 @@ struct Program {
   std::shared_ptr<const FusedPlan> plan;
 };
 
+// Of what a call reads, the first call that gives the same.
+inline int resolve(int source, const std::vector<int>& first) {
+  return source >= 0 && source < kMostCalls ? first[size_t(source)] : source;
+}
+
 // One call, as far as its result depends on it.
 struct Recorded {
   struct Operand {
@@ -74,6 +79,9 @@ struct Recorded {
   DType dtype;
   int ndim = 0;
   int64_t numel = 0, sizes[kMaxDims];
+
+  // Whether it computes what the other call does; `first`: of each call, the first that gives the same.
+  bool repeats(const Recorded& other, const std::vector<int>& first) const;
 
   std::vector<std::unique_ptr<Recorded>> next;
   std::vector<std::unique_ptr<Program>> programs;  // that end here

@@ -134,6 +134,30 @@ TEST(compile, explains_passes_over_memory) {
   EXPECT_NE(text.find("2.87e+04"), std::string::npos) << text;  // FLOPs: seven for each of 4096 elements
 }
 
+TEST(compile, the_same_is_computed_once) {
+  const Tensor x = randn({64, 64}), y = randn({64, 64});
+  expect_same(
+      [&] { return std::vector<Tensor>{sigmoid(x + y) * y + sigmoid(x + y), leaky_relu(x, 0.1) * leaky_relu(x, 0.2)}; });
+  auto f = compile([&] { return sigmoid(x + y) * y + sigmoid(x + y); });
+  f();
+  EXPECT_NE(f.explain().find("add sigmoid mul add of f32[64, 64]  "), std::string::npos) << f.explain();
+  // What is held twice are two tensors; what was written in between is read anew.
+  auto two = compile([&] {
+    const Tensor a = exp(x), b = exp(x);
+    a.mul_(2.0);
+    Tensor c = exp(y);
+    Tensor d = c * exp(y);
+    c.add_(1.0);
+    return std::vector<Tensor>{a, b, c, d, c * exp(y)};
+  });
+  for (int k = 0; k < 2; ++k) {
+    const std::vector<Tensor> r = two();
+    EXPECT_TRUE(bits(r[0]) == bits(exp(x) * 2.0) && bits(r[1]) == bits(exp(x)));
+    EXPECT_TRUE(bits(r[2]) == bits(exp(y) + 1.0) && bits(r[3]) == bits(exp(y) * exp(y)));
+    EXPECT_TRUE(bits(r[4]) == bits((exp(y) + 1.0) * exp(y)));
+  }
+}
+
 TEST(compile, draws_its_programs) {
   const Tensor x = randn({64, 64}), y = randn({64, 64});
   auto f = compile([&] { return chain(x, y); });
