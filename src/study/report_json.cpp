@@ -178,10 +178,18 @@ Json corpus_json(const CorpusInfo& c) {
           {"notes", c.notes}};
 }
 
-Json model_json(const ModelInfo& m) {
-  return {{"preset", m.preset},         {"layers", m.layers},         {"heads", m.heads},
-          {"width", m.width},           {"block", m.block},           {"batch", m.batch},
-          {"vocabulary", m.vocabulary}, {"parameters", m.parameters}, {"flops_per_step", number(m.flops_per_step)}};
+Json model_json(const StudyResult& s) {
+  const ModelInfo& m = s.model;
+  return {{"preset", m.preset},
+          {"layers", m.layers},
+          {"heads", m.heads},
+          {"width", m.width},
+          {"block", m.block},
+          {"batch", m.batch},
+          {"vocabulary", m.vocabulary},
+          {"parameters", m.parameters},
+          {"flops_per_step", number(m.flops_per_step)},
+          {"notes", s.notes}};
 }
 
 Json own_model_json(const StudyResult& s) {
@@ -220,7 +228,7 @@ std::string report_json(const StudyResult& result) {
   j["seconds"] = number(result.seconds);
   j["machine"] = machine_json(result.machine);
   if (result.model.kind.empty()) j["corpus"] = corpus_json(result.corpus);
-  j["model"] = result.model.kind.empty() ? model_json(result.model) : own_model_json(result);
+  j["model"] = result.model.kind.empty() ? model_json(result) : own_model_json(result);
   j["options"] = options_json(result.options);
   j["recipes"] = Json::array();
   for (const RecipeResult& r : result.recipes) j["recipes"].push_back(recipe_json(r));

@@ -10,6 +10,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "device/limit.h"
 #include "dyadic/distributed.h"
 #include "dyadic/interrupt.h"
@@ -139,6 +140,10 @@ class StudyWork {
     if (!resumed && q_.time_s) s().options.steps = steps_for(*q_.time_s);
     plan_.steps = s().options.steps;
     if (resumed) return;
+    for (const auto& [recipe, way] : fitted_)
+      if (way.choice || way.on_disk)
+        s().notes.push_back(fmt::format("To fit into {}, {} trained with {}: its times are those of that way.",
+                                        human_bytes(memory_limit()), recipe, way.name));
     for (const Recipe& chosen : recipes_) {
       RecipeResult r;
       r.name = chosen.name;

@@ -97,6 +97,7 @@ TEST(PlanCommand, AStudyFitsIntoItsLimitToTheSameBits) {
     const Outcome o = study(on_disk ? "disk" : "limited", {"--memory-limit", std::to_string(limit)});
     ASSERT_EQ(o.code, 0) << o.err;
     const auto limited = o.json();
+    EXPECT_EQ(limited["model"]["notes"].dump().find("on disk") != std::string::npos, on_disk) << limited["model"]["notes"];
     for (int i = 0; i < 2; ++i) {
       const auto &a = limited["recipes"][i], &b = free["recipes"][i];
       EXPECT_EQ(a["weights_sha256"], b["weights_sha256"]) << a["name"];
