@@ -85,7 +85,7 @@ class ConvertedFile final : public TensorFile {
     }
     NoGrad guard;
     Tensor after = before.dtype().is_blocked() ? rearranged(before, to) : Tensor();
-    if (!after.defined()) after = before.dtype().is_blocked() && to.is_blocked() ? before.to(f32).to(to) : before.to(to);
+    if (!after.defined()) after = before.to(to);
     report[i].difference = compare(before, after);
     prints[i] = fingerprint(after);
     return after;

@@ -41,7 +41,25 @@ MappedFile::~MappedFile() {
   if (at_) munmap(at_, size_);
 }
 
-static void let_go_of_file(void* keeper) { delete static_cast<std::shared_ptr<const MappedFile>*>(keeper); }
+namespace {
+
+// Of a tensor in the file. Its pages go with it: what reads a file tensor by tensor holds one of them at a time.
+struct Keeper {
+  std::shared_ptr<const MappedFile> file;
+  char* at;
+  uint64_t bytes;
+};
+void let_go_of_file(void* keeper) {
+  const auto* k = static_cast<Keeper*>(keeper);
+  const auto page = uint64_t(sysconf(_SC_PAGESIZE));
+  const auto begin = (reinterpret_cast<uint64_t>(k->at) + page - 1) / page * page,
+             end = (reinterpret_cast<uint64_t>(k->at) + k->bytes) / page * page;
+  if (end > begin) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);  // they are the file's: read again
+  delete k;
+}
+
+}  // namespace
+
 bool is_mapped(const Tensor& t) { return t.impl()->storage->free_foreign == let_go_of_file; }
 
 Tensor MappedFile::tensor(std::string_view name, DType dtype, IntList shape, uint64_t offset, uint64_t bytes) const {
@@ -68,7 +86,7 @@ Tensor MappedFile::tensor(std::string_view name, DType dtype, IntList shape, uin
     if (bytes) std::memcpy(t.impl()->storage->data, at_ + offset, bytes);
     return t;
   }
-  auto* keeper = new std::shared_ptr<const MappedFile>(shared_from_this());
+  auto* keeper = new Keeper{shared_from_this(), at_ + offset, bytes};
   Tensor t;
   try {
     t = make_foreign_view(at_ + offset, shape, dtype, let_go_of_file, keeper);
