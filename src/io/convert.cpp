@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "base/json.h"
 #include "base/pattern.h"
+#include "dyadic/device.h"
 #include "dyadic/ops.h"
 #include "dyadic/planes.h"
 #include "io/bad_file.h"
@@ -127,6 +128,7 @@ std::vector<Converted> convert(const TensorFile& source, const std::string& path
   SaveOptions save_options = options.save;
   add_metadata(save_options.metadata, source);
   const std::string written = save(path, converted, save_options);
+  empty_cache();  // what is read again does not lie beside memory that is kept for the next tensor
   const std::shared_ptr<TensorFile> back = open(written);
   for (size_t i = 0; i < converted.tensors().size(); ++i) {
     Converted& c = converted.report[i];

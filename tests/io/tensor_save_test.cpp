@@ -165,8 +165,8 @@ TEST(TensorSave, ASaveRemovesWhatAKilledOneLeft) {
   const io::NamedTensors state = {{"a", ones({8})}, {"b", ones({8})}};
   io::save(folder / "model-2.safetensors", state, {.max_shard_size = 32});
   io::save(folder / "model-b1.safetensors", state, {.max_shard_size = 32});
-  for (const char* left : {"model-00001-of-00003.safetensors", "model-b7-00002-of-00003.safetensors",
-                           "model-00002-of-00002.safetensors.tmp"})
+  for (const char* left :
+       {"model-00001-of-00003.safetensors", "model-b7-00002-of-00003.safetensors", "model-00002-of-00002.safetensors.tmp"})
     testing::write_bytes(folder / left, "left");
   for (const char* own : {"model-00001-of-me.safetensors", "model-1-of-2.safetensors", "model-00001-of-00002.txt"})
     testing::write_bytes(folder / own, "somebody's");
