@@ -3,7 +3,7 @@
 
 Hugging Face's tokenizers 0.23 have four Unicodes: 17 for small letters and numbers, 16 for patterns, 9 for normal forms and the marks that
 StripAccents drops, 8 for BERT's accents, punctuation and control characters.
-Needs unicodedata2 16, regex (for scripts) and tokenizers 0.23 (for 17), and what dump_unicode.py printed of the two others. A number is written in digits of five bits,
+Needs unicodedata2 16, regex (for scripts) and tokenizers 0.23 (for 17, and which characters have a case or are alphabetic), and what dump_unicode.py printed of the two others. A number is written in digits of five bits,
 lowest first; a digit's sixth bit says that more follow.
 Usage: tools/make_unicode.py UNICODE_8.json UNICODE_9.json > src/text/unicode_tables.inc
 """
@@ -12,7 +12,7 @@ import sys
 
 import regex
 import unicodedata2 as u
-from tokenizers import normalizers, pre_tokenizers
+from tokenizers import Regex, normalizers, pre_tokenizers
 
 DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_"
 CATEGORIES = "Lu Ll Lt Lm Lo Mn Mc Me Nd Nl No Pc Pd Ps Pe Pi Pf Po Sm Sc Sk So Zs Zl Zp Cc Cf Cs Co Cn".split()
@@ -86,6 +86,12 @@ def script_ranges():
         yield from found
 
 
+def class_ranges(name):
+    cut = pre_tokenizers.Split(Regex(f"[[:{name}:]]"), "removed", invert=True)
+    found = {ord(c) for piece, _ in cut.pre_tokenize_str("".join(map(chr, CHARACTERS))) for c in piece}
+    return range_of([c in found for c in EVERY])
+
+
 def emit(name, numbers):
     text = pack(numbers)
     lines = [text[i : i + 124] for i in range(0, len(text), 124)] or [""]
@@ -108,6 +114,8 @@ def main():
     digits = pre_tokenizers.Digits(individual_digits=False)
     numbers = {c for c in CHARACTERS if len(digits.pre_tokenize_str("a" + chr(c))) == 2}
     emit("kNumbers17", range_of([c in numbers for c in EVERY]))
+    for name in ("Alpha", "Lower", "Upper"):
+        emit(f"k{name}16", class_ranges(name.lower()))
     emit("kScriptRuns", script_ranges())
     print(f'constexpr const char* kScriptNames[] = {{{", ".join(chr(34) + s + chr(34) for s in SCRIPTS)}}};')
 

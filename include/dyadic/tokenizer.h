@@ -26,7 +26,7 @@ struct StoredVocabulary {
   std::optional<bool> add_bos, add_eos, add_separator, add_space_prefix;              // nothing: what the model's kind does
   std::string precompiled_charsmap;                                                   // of UGM: the bytes
   bool remove_extra_whitespaces = false;
-  std::optional<bool> lowercase, strip_accents;  // of WPM; nothing: yes, and as lowercase
+  std::optional<bool> lowercase, strip_accents;  // of WPM: nothing is yes, and as lowercase; "whitespace": no
   std::string chat_template;
 };
 

@@ -11,20 +11,35 @@ def is_torch_file(head):
 
 
 def _layout(name):
-    from . import _functions
-
-    return getattr(_functions, name.removeprefix("torch."))
+    return name.removeprefix("torch.sparse_")
 
 
 def _sparse(layout, parts):
-    from . import _functions, sparse
+    from . import arange, sparse, stack
 
-    if layout is _functions.sparse_coo:
+    if layout == "coo":
         indices, values, size, *coalesced = parts
         return sparse.sparse_coo_tensor(indices, values, size, is_coalesced=bool(coalesced and coalesced[0]))
-    if layout is _functions.sparse_csr:
-        return sparse.sparse_csr_tensor(*parts)
-    raise ValueError("it has a sparse tensor in blocks or by columns; save what to_sparse_coo() gives")
+    begins, others, values, size = parts
+    if layout == "csr":
+        return sparse.sparse_csr_tensor(begins, others, values, size)
+    # By columns, or in blocks: coo. Where its blocks are is what a matrix says of which each is an element.
+    by_columns, in_blocks = layout in ("csc", "bsc"), layout in ("bsr", "bsc")
+    if layout not in ("csc", "bsr", "bsc") or len(size) != 2 or values.dim() != (3 if in_blocks else 1):
+        raise ValueError(f"it has a sparse tensor of {layout}, {len(size)} dimensions and values of {values.dim()}; save what to_sparse_coo() gives")
+    block = values.shape[1:] if in_blocks else (1, 1)
+    if 0 in block or any(n % b for n, b in zip(size, block)):
+        raise ValueError(f"it has a sparse tensor {list(size)} in blocks of {list(block)}")
+    grid = [n // b for n, b in zip(size, block)]
+    numbers = arange(values.shape[0])
+    at = sparse.sparse_csr_tensor(begins, others, numbers, grid[::-1] if by_columns else grid).to_sparse_coo()
+    rows, columns = at.indices().unbind()
+    if by_columns:
+        rows, columns = columns, rows
+    within = [arange(b).reshape([-1, 1] if d == 0 else [1, -1]) for d, b in enumerate(block)]
+    rows, columns = ((place * b).reshape(-1, 1, 1) + i for place, b, i in zip((rows, columns), block, within))
+    indices = stack([x.expand(len(numbers), *block).reshape(-1) for x in (rows, columns)])
+    return sparse.sparse_coo_tensor(indices, values[at.values()].reshape(-1), size).coalesce()
 
 
 def _meta(dtype, size, stride, requires_grad):

@@ -5,6 +5,7 @@
 // nf4(block=64,double), nf4(block=64) has no double quantization, i4(scale=f16) is i4(group=32,scale=f16).
 #include "formats/text.h"
 
+#include <algorithm>
 #include <charconv>
 #include <vector>
 
@@ -37,16 +38,21 @@ std::string option_names(uint32_t options) {
 }
 
 [[noreturn]] void unknown(std::string_view text, std::string_view name) {
-  std::vector<std::string> known, names;
+  constexpr size_t kNamed = 5;
+  std::vector<std::pair<double, std::string>> names;  // of each dtype the one that is closer
   for (DType d : registered_dtypes()) {
-    known.push_back(d.name());
-    names.insert(names.end(), {d.format()->def->name, d.long_name()});
+    const std::string names_of[] = {d.format()->def->name, d.long_name()};
+    const std::string close = nearest(name, names_of);
+    names.emplace_back(edit_distance(name, close), close);
   }
-  const std::string close = nearest(name, names);
-  const double distance = edit_distance(name, close);
+  std::ranges::stable_sort(names, {}, &std::pair<double, std::string>::first);
+  const auto [distance, close] = names[0];
   const bool meant = distance <= 2 && distance < double(name.size());  // further off is no typing error
-  fail<ValueError>("dtype: no such format: text is \"{}\"; {}known are {}", text,
-                   meant ? fmt::format("did you mean {}? ", close) : "", join(known, ", "));
+  std::vector<std::string> near;
+  for (size_t i = 0; near.size() < kNamed && i < names.size(); ++i)
+    if (std::ranges::find(near, names[i].second) == near.end()) near.push_back(names[i].second);
+  fail<ValueError>("dtype: no such format: text is \"{}\"; {} \"dyadic formats\" lists all", text,
+                   meant ? fmt::format("did you mean {}?", close) : "the nearest are " + join(near, ", ") + ";");
 }
 
 struct Parser {

@@ -215,21 +215,44 @@ std::string checkpoint_at(const std::string& path) {
   return one ? path : parts ? index : "";
 }
 
-void remove_others(const std::string& path, const std::string& kept) {
+// Parts that another tool has written, or that were fetched without their index, are no leftovers.
+static bool is_ours(const std::string& path) {
+  try {
+    return read_metadata(path).contains(kFormatKey);
+  } catch (const Error&) { return false; }
+}
+
+std::set<std::string> named_by(const std::string& index_path) {
+  std::set<std::string> named;
+  const json index = bounded_json(read_text(index_path));
+  for (auto& [tensor, file] : index.at("weight_map").items()) named.insert(file.get<std::string>());
+  if (const json all = index.value("metadata", json::object()); all.contains(kShardsKey))
+    for (auto& [file, seal] : all[kShardsKey].items()) named.insert(file);
+  return named;
+}
+
+void remove_others(const std::string& path, const std::string& kept, const std::set<std::string>& replaced) {
   namespace fs = std::filesystem;
-  const std::set<std::string> parts = shards_of(kept);
-  const std::string stem = fs::path(path).stem().native();
+  const fs::path folder = fs::path(path).parent_path();
+  const std::string stem = fs::path(stem_of(path)).filename().native();
   std::error_code error;
   for (const std::string& whole : {path, path + kIndexExtension})
     if (whole != kept) fs::remove(whole, error);
-  std::vector<fs::path> stale;
-  for (fs::directory_iterator it(fs::path(path).parent_path(), error), end; !error && it != end; it.increment(error)) {
+  std::vector<std::string> parts;
+  std::set<std::string> named;  // by the index of this one, or of another whose name begins so
+  for (fs::directory_iterator it(folder.empty() ? "." : folder, error), end; !error && it != end; it.increment(error)) {
     const std::string name = it->path().filename().native();
-    if (!name.starts_with(stem + "-")) continue;
-    if (is_part(name.substr(stem.size())) && !parts.contains(name)) stale.push_back(it->path());
-    if (name.ends_with(".tmp")) remove_leftover((it->path().parent_path() / name.substr(0, name.size() - 4)).native());
+    if (!name.starts_with(stem)) continue;
+    if (name.starts_with(stem + "-") && name.ends_with(".tmp"))
+      remove_leftover(it->path().native().substr(0, it->path().native().size() - 4));
+    if (is_part(std::string_view(name).substr(stem.size()))) parts.push_back(name);
+    if (!name.ends_with(kIndexExtension)) continue;
+    try {
+      named.merge(named_by(it->path().native()));
+    } catch (const std::exception&) { return; }  // what it names is not known
   }
-  for (const fs::path& file : stale) fs::remove(file, error);
+  for (const std::string& file : parts)
+    if (!named.contains(file) && (replaced.contains(file) || is_ours((folder / file).native()))) fs::remove(folder / file, error);
 }
 
 std::set<std::string> shards_of(const std::string& path) {

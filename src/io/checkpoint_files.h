@@ -14,6 +14,7 @@ namespace dyadic::inline v1::io {
 inline constexpr std::string_view kExtension = ".safetensors";
 inline constexpr char kIndexExtension[] = ".index.json";
 
+std::string stem_of(const std::string& path);  // without .safetensors
 std::vector<std::string> shard_paths(const std::string& path, size_t count);
 bool is_part(std::string_view rest);                       // of a name, behind the stem
 std::set<std::string> shards_of(const std::string& path);  // file names; none of a checkpoint that is one file
@@ -33,6 +34,9 @@ bool is_checkpoint(const std::string& path);  // a file that is one, or its inde
 // A checkpoint of one path that is a file at times and parts at others. The one that is there, of two (a process ended between
 // writing the one and removing the other) the later; "" where there is none.
 std::string checkpoint_at(const std::string& path);
-void remove_others(const std::string& path, const std::string& kept);  // what else there is of it: checkpoints and parts
+std::set<std::string> named_by(const std::string& index_path);  // file names; an error where it is no index
+// What else there is of it: the other kind, what was begun, and parts that no index names: ours, as a killed process may have
+// left them, and `replaced`, which the index before named.
+void remove_others(const std::string& path, const std::string& kept, const std::set<std::string>& replaced = {});
 
 }  // namespace dyadic::inline v1::io

@@ -79,14 +79,24 @@ void remove_leftovers(const std::string& folder, const std::string& name, const 
 
 // -00001-of-00003.safetensors, -b1-00001-of-00003.safetensors
 bool is_part(std::string_view rest) {
-  if (!rest.starts_with("-") || !rest.ends_with(kExtension)) return false;
-  rest = rest.substr(1, rest.size() - 1 - kExtension.size());
-  const size_t of = rest.find("-of-");
-  return of != rest.npos && rest.find_first_not_of("b0123456789-of") == rest.npos;
+  if (!rest.ends_with(kExtension)) return false;
+  rest.remove_suffix(kExtension.size());
+  const auto take = [&](std::string_view begin, size_t least) {
+    if (!rest.starts_with(begin)) return false;
+    const size_t end = std::min(rest.find_first_not_of("0123456789", begin.size()), rest.size());
+    const bool good = end - begin.size() >= least;
+    if (good) rest.remove_prefix(end);
+    return good;
+  };
+  take("-b", 1);
+  return take("-", 5) && take("-of-", 5) && rest.empty();
+}
+std::string stem_of(const std::string& path) {
+  return path.ends_with(kExtension) ? path.substr(0, path.size() - kExtension.size()) : path;
 }
 
 std::vector<std::string> shard_paths(const std::string& path, size_t count) {
-  std::string stem = path.ends_with(kExtension) ? path.substr(0, path.size() - kExtension.size()) : path;
+  const std::string stem = stem_of(path);
   for (int generation = 0;; ++generation) {
     std::vector<std::string> paths;
     bool free = true;

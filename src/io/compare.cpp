@@ -12,27 +12,49 @@ namespace {
 
 constexpr int64_t kComparedPiece = 1 << 18;
 
-// Flat, and of a dtype whose elements have addresses.
-Tensor flat(const Tensor& t) {
-  Tensor x = t.dtype().is_blocked() ? t.to(f32) : t;
-  if (x.dtype().is_complex()) x = view_as_real(x);
-  return x.contiguous().view({-1});
-}
-Tensor piece(const Tensor& flat, int64_t begin) {
-  return slice(flat, 0, begin, std::min(begin + kComparedPiece, flat.numel())).to(f64).contiguous();
-}
+// The elements of a tensor in order, of a large blocked one some rows at a time, where its blocks end with them.
+class Elements {
+  Tensor t_;
+  int64_t row_ = 1;  // elements of what dimension 0 counts
+
+ public:
+  int64_t step = kComparedPiece;  // pieces begin at multiples of it
+
+  explicit Elements(const Tensor& t) : t_(t) {
+    if (t.dtype().is_blocked() && t.dim() > 1 && t.numel()) {
+      row_ = t.numel() / t.size(0);
+      const int64_t rows = kComparedPiece / row_ / 128 * 128 + 128;  // whole tiles
+      if (rows < t.size(0)) try {
+          slice(t, 0, rows, std::min(2 * rows, t.size(0)));
+          step = rows * row_;
+          return;
+        } catch (const ValueError&) {}
+    }
+    row_ = 1;
+    if (t.dtype().is_blocked()) t_ = t.to(f32);
+    if (t_.dtype().is_complex()) t_ = view_as_real(t_);
+    t_ = t_.contiguous().view({-1});
+  }
+  int64_t count() const { return t_.numel(); }
+  Tensor piece(int64_t begin, int64_t n) const {
+    const Tensor part = slice(t_, 0, begin / row_, std::min(begin + n, count()) / row_);
+    return (part.dtype().is_blocked() ? part.to(f32) : part).to(f64).contiguous();
+  }
+};
 
 }  // namespace
 
 Difference compare(const Tensor& a, const Tensor& b) {
   DY_CHECK_AS(ValueError, a.sizes() == b.sizes(), "compare: shapes differ: {} and {}", describe(a), describe(b));
   NoGrad guard;
-  const Tensor x = flat(a), y = flat(b);
-  DY_CHECK_AS(ValueError, x.numel() == y.numel(), "compare: complex with real numbers: {} and {}", describe(a), describe(b));
+  Elements x(a), y(b);
+  if (x.step != y.step && x.step != kComparedPiece && y.step != kComparedPiece) x = Elements(a.to(f32));
+  const int64_t step = std::max(x.step, y.step);
+  DY_CHECK_AS(ValueError, x.count() == y.count(), "compare: complex with real numbers: {} and {}", describe(a), describe(b));
   Difference d;
   double squares = 0;
-  for (int64_t begin = 0; begin < x.numel(); begin += kComparedPiece) {
-    const Tensor p = piece(x, begin), q = piece(y, begin);
+  for (int64_t begin = 0; begin < x.count(); begin += step) {
+    const Tensor p = x.piece(begin, step), q = y.piece(begin, step);
     const double *u = p.data<double>(), *v = q.data<double>();
     double sum = 0;
     for (int64_t i = 0; i < p.numel(); ++i) {
@@ -46,20 +68,20 @@ Difference compare(const Tensor& a, const Tensor& b) {
     squares += sum;
   }
   d.exact = d.different == 0;
-  if (x.numel()) d.rmse = std::sqrt(squares / double(x.numel()));
+  if (x.count()) d.rmse = std::sqrt(squares / double(x.count()));
   return d;
 }
 
 Statistics statistics(const Tensor& t) {
   constexpr int kBins = 16;
   NoGrad guard;
-  const Tensor x = flat(t);
+  const Elements x(t);
   Statistics s;
   double low = INFINITY, high = -INFINITY, sum = 0;
   int64_t n = 0;
   const auto each = [&](auto&& f) {
-    for (int64_t begin = 0; begin < x.numel(); begin += kComparedPiece) {
-      const Tensor p = piece(x, begin);
+    for (int64_t begin = 0; begin < x.count(); begin += x.step) {
+      const Tensor p = x.piece(begin, x.step);
       const double* v = p.data<double>();
       for (int64_t i = 0; i < p.numel(); ++i) f(v[i]);
     }

@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "base/json.h"
 #include "base/pattern.h"
+#include "dyadic/device.h"
 #include "dyadic/ops.h"
 #include "dyadic/planes.h"
 #include "io/bad_file.h"
@@ -85,7 +86,7 @@ class ConvertedFile final : public TensorFile {
     }
     NoGrad guard;
     Tensor after = before.dtype().is_blocked() ? rearranged(before, to) : Tensor();
-    if (!after.defined()) after = before.dtype().is_blocked() && to.is_blocked() ? before.to(f32).to(to) : before.to(to);
+    if (!after.defined()) after = before.to(to);
     report[i].difference = compare(before, after);
     prints[i] = fingerprint(after);
     return after;
@@ -127,6 +128,7 @@ std::vector<Converted> convert(const TensorFile& source, const std::string& path
   SaveOptions save_options = options.save;
   add_metadata(save_options.metadata, source);
   const std::string written = save(path, converted, save_options);
+  empty_cache();  // what is read again does not lie beside memory that is kept for the next tensor
   const std::shared_ptr<TensorFile> back = open(written);
   for (size_t i = 0; i < converted.tensors().size(); ++i) {
     Converted& c = converted.report[i];

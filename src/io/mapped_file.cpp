@@ -48,7 +48,20 @@ void MappedFile::drop(uint64_t offset, uint64_t n) const {
   if (begin < end) madvise(at_ + begin, end - begin, MADV_DONTNEED);
 }
 
-static void let_go_of_file(void* keeper) { delete static_cast<std::shared_ptr<const MappedFile>*>(keeper); }
+namespace {
+
+// Of a tensor in the file. Its pages go with it: what reads a file tensor by tensor holds one of them at a time.
+struct Keeper {
+  std::shared_ptr<const MappedFile> file;
+  uint64_t offset, bytes;
+};
+void let_go_of_file(void* keeper) {
+  const std::unique_ptr<Keeper> k(static_cast<Keeper*>(keeper));
+  k->file->drop(k->offset, k->bytes);
+}
+
+}  // namespace
+
 bool is_mapped(const Tensor& t) { return t.impl()->storage->free_foreign == let_go_of_file; }
 
 Tensor MappedFile::tensor(std::string_view name, DType dtype, IntList shape, uint64_t offset, uint64_t bytes) const {
@@ -75,7 +88,7 @@ Tensor MappedFile::tensor(std::string_view name, DType dtype, IntList shape, uin
     if (bytes) std::memcpy(t.impl()->storage->data, at_ + offset, bytes);
     return t;
   }
-  auto* keeper = new std::shared_ptr<const MappedFile>(shared_from_this());
+  auto* keeper = new Keeper{shared_from_this(), offset, bytes};
   Tensor t;
   try {
     t = make_foreign_view(at_ + offset, shape, dtype, let_go_of_file, keeper);

@@ -30,11 +30,17 @@ constexpr std::string_view kData[] = {"_codecs.encode",
                                       "torch._tensor._rebuild_from_type_v2",
                                       "torch._utils._rebuild_parameter",
                                       "torch._utils._rebuild_parameter_with_state",
+                                      "torch._utils._rebuild_qtensor",
                                       "torch._utils._rebuild_tensor",
                                       "torch._utils._rebuild_tensor_v2",
                                       "torch._utils._rebuild_tensor_v3",
                                       "torch.device",
                                       "torch.nn.parameter.Parameter",
+                                      "torch.per_channel_affine",
+                                      "torch.per_channel_affine_float_qparams",
+                                      "torch.per_channel_symmetric",
+                                      "torch.per_tensor_affine",
+                                      "torch.per_tensor_symmetric",
                                       "torch.storage.UntypedStorage"};
 
 bool is_data(std::string_view name) {

@@ -37,28 +37,6 @@ Parts cut(const TensorFile& source, uint64_t most) {
   return parts;
 }
 
-// The parts that an index lists: those of its own name, beside it.
-std::set<std::string> parts_of(const std::string& path) {
-  std::set<std::string> parts;
-  const std::string name = fs::path(path).filename().native(), stem = name.substr(0, name.size() - kExtension.size());
-  std::error_code ignored;
-  if (!path.ends_with(kExtension) || !fs::is_regular_file(path + kIndexExtension, ignored)) return parts;
-  const auto index = bounded_json(read_text(path + kIndexExtension));
-  if (!index.is_object() || !index.contains("weight_map") || !index["weight_map"].is_object()) return parts;
-  for (auto& [tensor, file] : index["weight_map"].items()) {
-    if (!file.is_string()) continue;
-    const std::string& part = file.get_ref<const std::string&>();
-    const bool own = part.starts_with(stem + "-") && part.find("-of-") != part.npos && part.ends_with(kExtension);
-    if (own && part.find('/') == part.npos) parts.insert((fs::path(path).parent_path() / part).native());
-  }
-  return parts;
-}
-
-void remove_all(const std::set<std::string>& files) {
-  std::error_code ignored;
-  for (const std::string& file : files) fs::remove(file, ignored);
-}
-
 std::string save_parts(const std::string& path, const TensorFile& source, const Parts& parts, const Metadata& metadata) {
   const std::vector<std::string> files = shard_paths(path, parts.size());
   nlohmann::json index = {{"metadata", {{"total_size", 0}}}, {"weight_map", nlohmann::json::object()}};
@@ -87,17 +65,16 @@ std::string save_safetensors_files(const std::string& path, const TensorFile& so
                 "save: a reserved key: the metadata has {}; keys that begin with \"{}\" are ours", quote_name(key), kReserved);
   metadata.emplace("format", "pt");  // Hugging Face's loaders refuse a file that does not say
   const Parts parts = cut(source, options.max_shard_size);
-  std::set<std::string> old = parts_of(path);
-  if (parts.size() == 1) {
+  std::set<std::string> replaced;
+  try {
+    replaced = named_by(path + kIndexExtension);
+  } catch (const std::exception&) {}  // there is none
+  std::string written = path;
+  if (parts.size() == 1)
     write_safetensors_part(path, source, parts[0], metadata, nullptr);
-    if (!old.empty()) old.insert(path + kIndexExtension);
-    remove_all(old);
-    return path;
-  }
-  const std::string written = save_parts(path, source, parts, metadata);
-  for (const std::string& file : parts_of(path)) old.erase(file);
-  old.insert(path);  // open() would take it for the model
-  remove_all(old);
+  else
+    written = save_parts(path, source, parts, metadata);
+  remove_others(path, written, replaced);
   return written;
 }
 

@@ -12,6 +12,13 @@
 
 namespace dyadic::inline v1::io {
 
+struct TorchQuantizer {
+  DType to;  // with scales; f32: decoded
+  double scale = 1;
+  int64_t zero = 0, axis = 0;
+  int32_t scales = -1, zeros = -1;  // of channels: those tensors
+};
+
 struct TorchView {  // a tensor
   int32_t storage = -1;
   DType dtype;
@@ -20,6 +27,9 @@ struct TorchView {  // a tensor
   std::string stored;                        // "torch.FloatStorage"
   int64_t offset = 0, numel = 0, reach = 0;  // elements: before the first; of the tensor; from the first to behind the last
   std::vector<int64_t> sizes, strides;
+  std::shared_ptr<const TorchQuantizer> quantizer;  // dtype is that of its codes
+
+  DType result() const { return quantizer ? quantizer->to : dtype; }
 };
 
 class TorchReader {
@@ -64,6 +74,9 @@ class TorchReader {
   Value call(const std::string& name, const Value& args);
   Value tensor(TorchView v, bool requires_grad, bool parameter);
   Value strided(const Value::List& args, DType dtype);
+  Value quantized(const Value::List& args);
+  Tensor with_scales(const Tensor& codes, const TorchView& v) const;
+  Tensor values_of(const Tensor& t, const TorchView& v) const;
   Tensor read(const Stored& s, DType dtype) const;  // all of it, in memory of its own
   [[noreturn]] void wrong(const std::string& why) const;
 };

@@ -16,7 +16,7 @@ constexpr std::pair<std::string_view, DType> kStorages[] = {
     {"DoubleStorage", f64}, {"FloatStorage", f32},    {"HalfStorage", f16},         {"BFloat16Storage", bf16},
     {"LongStorage", i64},   {"IntStorage", i32},      {"ShortStorage", i16},        {"CharStorage", i8},
     {"ByteStorage", u8},    {"BoolStorage", boolean}, {"ComplexFloatStorage", c64}, {"ComplexDoubleStorage", c128},
-    {"UntypedStorage", u8},
+    {"UntypedStorage", u8}, {"QInt8Storage", i8},     {"QUInt8Storage", u8},        {"QInt32Storage", i32},
 };
 
 bool sizes_of(const Value& v, std::vector<int64_t>& out) {
@@ -133,6 +133,7 @@ Value TorchReader::strided(const Value::List& a, DType dtype) {
 Value TorchReader::call(const std::string& name, const Value& args) {
   const Value::List& a = args.items();
   if (name == "torch._utils._rebuild_tensor" || name == "torch._utils._rebuild_tensor_v2") return strided(a, {});
+  if (name == "torch._utils._rebuild_qtensor") return quantized(a);
   if (name == "torch._utils._rebuild_tensor_v3") {
     if (a.size() < 7 || a[6].kind() != Kind::dtype) return {};
     return a[6].node()->dtype ? strided(a, a[6].node()->dtype) : Value();

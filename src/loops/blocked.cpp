@@ -166,6 +166,14 @@ void Assignment::plan_encoding() {
     workspace = 0;
     return;
   }
+  // Rows of blocks that know nothing of each other, from as many elements in the same order.
+  constexpr int64_t kPiece = 4 << 20;
+  if (f.def->block_bytes && from_.dense && from_.sizes() == to_.sizes() && from_.dtype() != f32 && to_.count > kPiece) {
+    way_ = Way::encode_pieces;
+    piece_rows_ = std::max<int64_t>(1, kPiece / to_.geometry.cols);
+    workspace = (piece_rows_ * to_.geometry.cols * int64_t(sizeof(float)) + 63) / 64 * 64;
+    return;
+  }
   way_ = Way::encode;
   const DType wanted = f.is_scaled() ? f32 : values_.dtype();
   if (values_.dtype() == wanted && values_.dense && values_.sizes() == to_.sizes()) return;
@@ -181,6 +189,21 @@ void Assignment::encode(const Array& values, void* dst, const Round& round) cons
     encode_packed(*values.format, values.at, f, dst, to_.geometry.numel(), round);
 }
 
+void Assignment::encode_pieces(char* dst, const char* src, char* room, const Round& round) const {
+  const Format& f = *to_.format;
+  const auto [rows, cols] = to_.geometry;
+  for (int64_t row = 0; row < rows; row += piece_rows_) {
+    const int64_t n = std::min(piece_rows_, rows - row), begin = row * cols, count = n * cols, sizes[] = {count};
+    if (decodes_)
+      decode_into(from_, src, from_.offset + begin, from_.offset + begin + count, *f32.format(), room);
+    else
+      copy_elements(Array(sizes, f32, room), Array(sizes, from_.dtype(), const_cast<char*>(src) + begin * from_.itemsize()));
+    Round drawn = round;
+    drawn.index += uint64_t(begin);
+    encode_scaled(f, reinterpret_cast<const float*>(room), dst + begin / f.row_step() * f.def->block_bytes, {n, cols}, drawn);
+  }
+}
+
 void Assignment::run(void* dst, const void* src, void* workspace, const Round& round) const {
   if (way_ == Way::decode)
     return decode_into(from_, src, from_.offset, from_.offset + from_.count, *to_.format, static_cast<char*>(dst), round);
@@ -190,6 +213,7 @@ void Assignment::run(void* dst, const void* src, void* workspace, const Round& r
     return;
   }
   char* room = static_cast<char*>(workspace);
+  if (way_ == Way::encode_pieces) return encode_pieces(static_cast<char*>(dst), static_cast<const char*>(src), room, round);
   Array values(values_, src);
   if (decodes_) {
     decode_into(from_, src, low_, high_, *values_.format, room);

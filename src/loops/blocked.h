@@ -22,13 +22,16 @@ void assign(const Array& dst, const Array& src);
 // part of a packed one is written by way of the whole. Planned from geometry, run on memory.
 class Assignment {
   // What is between: source values in their compute type, the whole result in what is encoded.
-  enum class Way : uint8_t { copy, decode, decode_rows, codes, encode, encode_part };
+  enum class Way : uint8_t { copy, decode, decode_rows, codes, encode, encode_pieces, encode_part };
   Operand to_, from_, values_, whole_;  // values_: what is copied or encoded; whole_: what is encoded, if that is another
   Way way_ = Way::copy;
   bool decodes_ = false;
   int64_t low_ = 0, high_ = 0, decoded_bytes_ = 0;  // the span of storage order that is decoded
 
+  int64_t piece_rows_ = 0;  // of encode_pieces
+
   void plan_encoding();
+  void encode_pieces(char* dst, const char* src, char* room, const Round& round) const;
   void encode(const Array& values, void* dst, const Round& round) const;
 
  public:

@@ -19,7 +19,6 @@
 #include "io/quantized/rearranged.h"
 #include "models/families/families.h"
 #include "models/gguf/files.h"
-#include "offload/pages.h"
 #include "offload/reader.h"
 #include "offload/spill.h"
 #include "tensor/impl.h"
@@ -128,13 +127,13 @@ class Loading {
         state.emplace_back(name, blank(parameters.find(name)->sizes(), to));
         continue;
       }
-      if (from.tensor != held) let_go(whole), whole = file_.get(held = from.tensor);
+      if (from.tensor != held) whole = Tensor(), whole = file_.get(held = from.tensor);
       Tensor t = from.part(whole);
       if (turned.contains(name)) t = t.t().contiguous();
       const bool on_disk = !o_.device_map.empty() && is_on_disk(o_.device_map, name);
       state.emplace_back(name, on_disk ? left_on_disk(name, t, to) : made(t, to, from.expert >= 0));
     }
-    let_go(whole);
+    whole = Tensor();
     model_.load_state_dict(state, true, true);
     if (!o_.device_map.empty()) {
       for (auto& [name, p] : model_.named_parameters())
@@ -199,11 +198,6 @@ class Loading {
     const NoGrad guard;
     const CategoryScope scope(Category::parameter);
     return trainable(t.clone());
-  }
-  // What was mapped to be read is not kept in memory beside what was made of it.
-  static void let_go(Tensor& whole) {
-    if (whole.defined() && io::is_mapped(whole)) offload::Pages(whole).drop();
-    whole = Tensor();
   }
   Tensor left_on_disk(const std::string& name, const Tensor& t, DType to) {
     if (to == t.dtype() && io::is_mapped(t) && t.is_contiguous()) return t;

@@ -25,16 +25,15 @@ Vocabulary ids_of(const StoredVocabulary& v) {
 }
 
 void build_bpe(TokenizerState& s, const StoredVocabulary& v, const PreType& type) {
-  if (type.characters)
-    s.normalizer = make_normalizer({{"type", "Replace"}, {"pattern", {{"String", " "}}}, {"content", kBlank}});
+  s.normalizer = make_normalizer(bpe_normalizer(v, type));
   s.pre_tokenizer = make_pre_tokenizer(byte_or_character_pieces(type));
   BpeParts p;
   p.vocabulary = ids_of(v);
   p.merges = stored_merges(v);
   p.ignore_merges = type.ignore_merges;
-  p.byte_fallback = p.whole_line_ends = type.characters;
+  p.byte_fallback = p.whole_line_ends = type.blanks;
   s.model = make_bpe(std::move(p));
-  s.decoder = make_decoder(type.characters ? blank_decoder(false) : Json{{"type", "ByteLevel"}});
+  s.decoder = make_decoder(bpe_decoder(type));
 }
 
 // Spaces become the blank sign; `prefix`: one stands before each stretch of text, the first and those behind special tokens.
@@ -139,6 +138,15 @@ const PreType* bytes_or_characters(const StoredVocabulary& v) {
   if (v.model == "gemma4") return &pre_type("gemma4");
   return v.model == "gpt2" ? &pre_type(v.pre) : nullptr;
 }
+Json bpe_normalizer(const StoredVocabulary& v, const PreType& type) {
+  if (type.blanks) return {{"type", "Replace"}, {"pattern", {{"String", " "}}}, {"content", kBlank}};
+  return type.characters && v.lowercase.value_or(false) ? Json{{"type", "Lowercase"}} : Json();
+}
+Json bpe_decoder(const PreType& type) {
+  if (type.blanks) return blank_decoder(false);
+  if (type.characters) return {{"type", "Fuse"}};
+  return {{"type", "ByteLevel"}, {"add_prefix_space", true}, {"trim_offsets", true}, {"use_regex", true}};
+}
 Json byte_or_character_pieces(const PreType& type) {
   Json parts = Json::array();
   for (const std::string& p : type.patterns)
@@ -195,7 +203,7 @@ Frame frame_of(const StoredVocabulary& v) {
   Frame f;
   const PreType* type = bytes_or_characters(v);
   const bool bert = v.model == "bert", begins = bert || v.model == "llama" || (type && type->add_bos);
-  if (v.bos >= 0 && (v.add_bos.value_or(begins) || (type && type->characters))) f.before.push_back(v.bos);
+  if (v.bos >= 0 && (v.add_bos.value_or(begins) || (type && type->blanks))) f.before.push_back(v.bos);
   const int64_t end = bert && v.separator >= 0 ? v.separator : v.eos;
   if (end >= 0 && v.add_eos.value_or(v.add_separator.value_or(bert || v.model == "t5"))) f.after.push_back(end);
   return f;

@@ -24,7 +24,9 @@ void complete(StoredVocabulary& v);
 // Of one that is complete:
 bool is_added(const StoredVocabulary& v, size_t id);            // a token that is found in the text before it is cut
 const PreType* bytes_or_characters(const StoredVocabulary& v);  // of BPE with merges; null for the other kinds
-Json byte_or_character_pieces(const PreType& type);             // its pre-tokenizer
+Json bpe_normalizer(const StoredVocabulary& v, const PreType& type);
+Json byte_or_character_pieces(const PreType& type);  // its pre-tokenizer
+Json bpe_decoder(const PreType& type);
 Json blank_decoder(bool prefix);  // U+2581 to blanks, <0x0A> to bytes; without the one before a text
 Json bert_normalizer(const StoredVocabulary& v);
 UnigramParts unigram_parts(const StoredVocabulary& v);

@@ -102,7 +102,9 @@ std::unique_ptr<Normalizer> sequence(const Json& j, int depth) {
     for (const auto& p : parts) p->apply(s);
   });
 }
-std::string base64(std::string_view text) {
+}  // namespace
+
+std::string from_base64(std::string_view text) {
   std::string out;
   uint32_t bits = 0;
   int n = 0;
@@ -120,8 +122,6 @@ std::string base64(std::string_view text) {
   }
   return out;
 }
-
-}  // namespace
 
 std::unique_ptr<Normalizer> make_normalizer(const Json& j, int depth) {
   if (j.is_null()) return nullptr;
@@ -148,7 +148,7 @@ std::unique_ptr<Normalizer> make_normalizer(const Json& j, int depth) {
   if (type == "ByteLevel") return normalizer_function([](std::string& s) { s = bytes_to_characters(s); });
   if (type == "Precompiled") {
     const Json& map = member(j, "precompiled_charsmap");
-    return map.is_null() ? nullptr : make_precompiled(base64(text_field(j, "precompiled_charsmap")));
+    return map.is_null() ? nullptr : make_precompiled(from_base64(text_field(j, "precompiled_charsmap")));
   }
   if (type == "BertNormalizer") {
     const bool lowercase = flag(j, "lowercase", true);

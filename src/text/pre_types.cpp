@@ -80,7 +80,7 @@ const std::vector<PreType>& pre_types() {
          .patterns = {"<sentinel:[0-9]+>", "(IMGIMG)((A|B|C|D|E|F|G|H|I){1,4})Z", R"(([\t\n]|    |  ))", kDigit,
                       R"([\p{P}!-/:-@\[-`{-~])", gpt2},
          .add_bos = true},
-        {" superbpe ", {R"(\p{N}+)", R"(\p{N}+?(?=(?:\d{3})+(?!\d)))"}},
+        {" superbpe ", {R"(\p{N}+)", R"((?=(\d{3})+(?!\d)))"}},
         {" bailingmoe bailingmoe2 llada-moe ",
          {R"('(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+)"}},
         {" seed-coder ", {kContractions + "|" + kLetters + R"(\p{N}{1}| ?[^\s\p{L}\p{N}\r\n]+|)" + kSpace}},
@@ -107,8 +107,13 @@ const std::vector<PreType>& pre_types() {
              {R"([\uAC00-\uD7A3\u3131-\u318E]+|[\uFF01\u2026\u201C\u201D\u2018\u2019\u2014\uFF1A\uFF1B\uFF0C\u3001-\u303F\uFE30-\uFE4F]+|[\u3105-\u312F]+|[\u4E00-\u9FA5\u3040-\u309F\u30A0-\u30FF]+)",
               cased(kUpperCase, kLowerCase, kContractions + "?") + kDigit + kPathRest},
          .ignore_merges = true},
-        {.names = " gemma4 granite-embed-multi-311m ", .patterns = {R"([^\n]+|\n+)"}, .add_bos = true, .characters = true},
-        {.names = " sarvam-moe ", .patterns = {R"([^\n]+|\n+)"}, .characters = true},
+        {.names = " gemma4 granite-embed-multi-311m ",
+         .patterns = {R"([^\n]+|\n+)"},
+         .add_bos = true,
+         .characters = true,
+         .blanks = true},
+        {.names = " sarvam-moe ", .patterns = {R"([^\n]+|\n+)"}, .characters = true, .blanks = true},
+        {.names = " whitespace ", .patterns = {R"(\S+)"}, .characters = true},
     };
   }();
   return types;

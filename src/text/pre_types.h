@@ -11,7 +11,8 @@ struct PreType {
   std::vector<std::string> patterns;
   bool ignore_merges = false;
   bool add_bos = false;     // where the file does not say
-  bool characters = false;  // pieces are of characters, with U+2581 for a blank, not of bytes
+  bool characters = false;  // pieces are of characters, not of bytes
+  bool blanks = false;      // with U+2581 for a blank, and bytes to fall back to
 };
 const std::vector<PreType>& pre_types();
 const PreType& pre_type(std::string_view name);  // ValueError for one that is not known; empty: "default"

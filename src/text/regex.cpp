@@ -33,10 +33,10 @@ class Matcher {
     c = b < 128 ? Char{b, 1} : decode_utf8(text_, at);
     return true;
   }
-  bool word_before(size_t at) const { return at > 0 && is_word(last_char(text_.substr(0, at)).code); }
+  bool word_before(size_t at) const { return at > 0 && word_characters().has(last_char(text_.substr(0, at)).code); }
   bool word_at(size_t at) const {
     Char c;
-    return char_at(at, c) && is_word(c.code);
+    return char_at(at, c) && word_characters().has(c.code);
   }
   bool asserts(Code code, size_t at) const {
     switch (code) {
@@ -91,16 +91,26 @@ class Matcher {
       if (++n == i.y) least = end + c.size;
     if (n < i.y) return false;
     steps_ += n;
-    if (!i.possessive && end > least) choices_.push_back({next, end, least, kNone, 0});
+    if (!i.flag && end > least) choices_.push_back({next, end, least, kNone, 0});
     at = end;
     return true;
+  }
+  bool behind(uint32_t pc, size_t at, int depth) {
+    const Instruction& i = p_.code[pc];
+    registers_[p_.code[i.x - 2].x] = at;
+    size_t from = at;
+    for (uint32_t n = 0;; ++n) {
+      if (size_t there = from; run(pc + 1, there, depth)) return true;
+      if (n == i.y || from == 0) return false;
+      from -= last_char(text_.substr(0, from)).size;
+    }
   }
 
  public:
   Matcher(const Regex::Program& p, std::string_view text) : p_(p), text_(text), steps_(0), registers_(p.registers) {}
 
   bool run(uint32_t pc, size_t& at, int depth = 0) {
-    DY_CHECK(depth < kDeepestLook, "regular expression: look-aheads nested more than {} deep", kDeepestLook);
+    DY_CHECK(depth < kDeepestLook, "regular expression: looks nested more than {} deep", kDeepestLook);
     const size_t base = choices_.size();
     for (;;) {
       DY_CHECK(++steps_ <= kStepsAtLeast + kStepsPerByte * text_.size(),
@@ -125,10 +135,14 @@ class Matcher {
         case Code::empty_check:
           good = registers_[i.x] != at;
           break;
+        case Code::reached:
+          good = registers_[i.x] == at;
+          break;
+        case Code::behind:
         case Code::look:
         case Code::atomic: {
           size_t there = at;
-          good = run(pc + 1, there, depth + 1) != (i.y != 0);
+          good = (i.code == Code::behind ? behind(pc, at, depth + 1) : run(pc + 1, there, depth + 1)) != i.flag;
           if (good && i.code == Code::atomic) at = there;
           if (good) {
             pc = i.x;
@@ -166,7 +180,9 @@ bool CharSet::holds(char32_t c) const {
     for (auto [first, last] : ranges)
       if (x >= first && x <= last) return true;
     if (categories >> unsigned(category(x)) & 1) return true;
-    if ((space && is_space(x)) || (not_space && !is_space(x)) || (word && is_word(x)) || (not_word && !is_word(x))) return true;
+    if ((space && is_space(x)) || (alphabetic && is_alphabetic(x)) || (lowercase && is_lowercase(x)) ||
+        (uppercase && is_uppercase(x)))
+      return true;
     for (int s : scripts)
       if (in_script(x, s)) return true;
     for (const CharSet& s : inner)

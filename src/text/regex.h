@@ -1,7 +1,7 @@
-// Regular expressions as pre-tokenizers use them: alternatives, groups, (?i:), look-ahead, \p{L} and scripts, classes in
-// classes and their intersections, greedy, lazy and possessive repeats. Written anew because classes must be Unicode 16's and
-// bytes that are no UTF-8 must pass. Backtracking with bounded steps: Error when a text takes more than a fixed number per
-// byte.
+// Regular expressions as pre-tokenizers use them: alternatives, groups, (?i:), look-ahead and look-behind, \p{L}, scripts and
+// [:alpha:], classes in classes and their intersections, greedy, lazy and possessive repeats. Written anew because classes must
+// be Unicode 16's and bytes that are no UTF-8 must pass. Backtracking with bounded steps: Error when a text takes more than a
+// fixed number per byte.
 #pragma once
 #include <cstdint>
 #include <memory>

@@ -10,7 +10,6 @@ namespace {
 
 constexpr int kDeepestGroup = 40;
 constexpr size_t kLongest = 100000;  // instructions; a counted repeat writes its body so many times
-constexpr std::string_view kCategoryNames = "LuLlLtLmLoMnMcMeNdNlNoPcPdPsPePiPfPoSmScSkSoZsZlZpCcCfCsCoCn";
 
 class Compiler {
   std::string_view pattern_;
@@ -39,8 +38,8 @@ class Compiler {
 
   static Code_ one(Instruction i) { return {i}; }
   static void append(Code_& a, const Code_& b) { a.insert(a.end(), b.begin(), b.end()); }
-  Code_ set_code(CharSet s) {
-    s.fold = fold_;
+  Code_ set_code(CharSet s, bool fold) {
+    s.fold = fold;
     s.finish();
     p_.sets.push_back(std::move(s));
     return one({Code::set, uint32_t(p_.sets.size() - 1)});
@@ -55,21 +54,21 @@ class Compiler {
     } else {
       append_utf8(name, next());
     }
-    CharSet p;
-    const std::string_view n = name.starts_with("Script=") ? std::string_view(name).substr(7) : name;
-    for (size_t i = 0; i < kCategoryNames.size(); i += 2)
-      if (kCategoryNames.substr(i, 2) == n || (n.size() == 1 && n[0] == kCategoryNames[i])) p.categories |= 1u << (i / 2);
-    if (n == "Alphabetic" || n == "Alpha") p.categories |= 0x1f | 1u << unsigned(Category::Nl);
-    if (!p.categories) {
-      const int number = script(n);
-      if (number < 0) wrong("\\p{{{}}} is not supported", valid_utf8(name));
-      p.scripts.push_back(number);
+    auto set = property_class(name);
+    if (!set) wrong("\\p{{{}}} is not supported", valid_utf8(name));
+    add(s, std::move(*set), negated);
+  }
+  // A class beside what is in a set already.
+  static void add(CharSet& s, CharSet more, bool negated) {
+    if (negated || !more.inner.empty()) {
+      more.negated = negated;
+      return s.inner.push_back(std::move(more));
     }
-    p.negated = negated;
-    if (negated)
-      s.inner.push_back(p);
-    else
-      s.categories |= p.categories, s.scripts.insert(s.scripts.end(), p.scripts.begin(), p.scripts.end());
+    s.ranges.insert(s.ranges.end(), more.ranges.begin(), more.ranges.end());
+    s.scripts.insert(s.scripts.end(), more.scripts.begin(), more.scripts.end());
+    s.categories |= more.categories;
+    s.space |= more.space, s.alphabetic |= more.alphabetic;
+    s.lowercase |= more.lowercase, s.uppercase |= more.uppercase;
   }
   char32_t hex(size_t digits) {
     const bool braces = take("{");
@@ -90,23 +89,17 @@ class Compiler {
       case 'P':
         return property(s, c == 'P'), true;
       case 's':
-        return s.space = true;
       case 'S':
-        return s.not_space = true;
+        return add(s, *posix_class("space"), c == 'S'), true;
       case 'w':
-        return s.word = true;
       case 'W':
-        return s.not_word = true;
+        return add(s, *posix_class("word"), c == 'W'), true;
       case 'd':
-        s.categories |= 1u << unsigned(Category::Nd);
-        return true;
-      case 'D': {
-        CharSet d;
-        d.categories = 1u << unsigned(Category::Nd);
-        d.negated = true;
-        s.inner.push_back(d);
-        return true;
-      }
+      case 'D':
+        return add(s, *posix_class("digit"), c == 'D'), true;
+      case 'h':
+      case 'H':
+        return add(s, *posix_class("xdigit"), c == 'H'), true;
       case 'n':
       case 'r':
       case 't':
@@ -137,7 +130,7 @@ class Compiler {
         continue;
       }
       CharSet& s = parts.back();
-      if (take("[:")) wrong("[: is not supported");
+      if (bracketed_class(s)) continue;
       if (take("[")) {
         s.inner.push_back(char_class());
         continue;
@@ -157,6 +150,21 @@ class Compiler {
     --depth_;
     return in_all(std::move(parts), negated);
   }
+  // [:name:] or [:^name:]; what does not end so is a class in a class.
+  bool bracketed_class(CharSet& s) {
+    const std::string_view rest = pattern_.substr(at_);
+    const size_t end = rest.find(":]");
+    if (!rest.starts_with("[:") || end == rest.npos || end > 20) return false;
+    std::string_view name = rest.substr(2, end - 2);
+    const bool negated = name.starts_with('^');
+    if (negated) name.remove_prefix(1);
+    if (name.find_first_not_of("abcdefghijklmnopqrstuvwxyz") != name.npos) return false;
+    auto set = posix_class(name);
+    if (!set) wrong("[:{}:] is not supported", name);
+    add(s, std::move(*set), negated);
+    at_ += end + 2;
+    return true;
+  }
   // What is in each of the parts: not what is outside one.
   static CharSet in_all(std::vector<CharSet> parts, bool negated) {
     if (parts.size() == 1) {
@@ -170,6 +178,15 @@ class Compiler {
     return all;
   }
 
+  // How many characters it can take.
+  static uint32_t longest(const Code_& body) {
+    uint32_t n = 0;
+    for (const Instruction& i : body) {
+      if (i.code == Code::repeat || (i.code == Code::jump && int32_t(i.x) < 0)) return uint32_t(-1);
+      n += i.code == Code::character || i.code == Code::folded || i.code == Code::set || i.code == Code::any;
+    }
+    return n;
+  }
   Code_ group() {
     if (++depth_ > kDeepestGroup) wrong("nested too deep");
     const bool outer = fold_;
@@ -177,13 +194,20 @@ class Compiler {
     if (take("?=") || take("?!") || take("?>")) {
       const char kind = pattern_[at_ - 1];
       Code_ body = alternatives();
-      out = one({kind == '>' ? Code::atomic : Code::look, uint32_t(body.size() + 2), kind == '!'});
+      out = one({kind == '>' ? Code::atomic : Code::look, uint32_t(body.size() + 2), 0, kind == '!'});
       append(out, body);
       out.push_back({Code::done});
-    } else if (take("?<") || take("?P")) {
-      wrong("look-behind and named groups are not supported");
+    } else if (take("?<=") || take("?<!")) {
+      const bool negated = pattern_[at_ - 1] == '!';
+      const Code_ body = alternatives();
+      out = one({Code::behind, uint32_t(body.size() + 3), longest(body), negated});
+      append(out, body);
+      out.push_back({Code::reached, p_.registers++});
+      out.push_back({Code::done});
     } else {
-      if (take("?")) {
+      if (take("?<")) {  // a name
+        while (next() != '>') {}
+      } else if (take("?")) {
         for (bool on = true; !take(":");) {
           if (take(")")) return --depth_, Code_{};  // (?i) holds to the end of what is around it
           const char32_t c = next();
@@ -208,7 +232,7 @@ class Compiler {
       case '(':
         return group();
       case '[':
-        return set_code(char_class());
+        return set_code(char_class(), fold_);
       case '.':
         return one({Code::any});
       case '^':
@@ -222,7 +246,12 @@ class Compiler {
         if (take("z")) return one({Code::text_end});
         CharSet s;
         char32_t code = 0;
-        if (escape(s, code)) return set_code(s);
+        if (take("w") || take("W")) {
+          s = word_characters();
+          s.negated = pattern_[at_ - 1] == 'W';
+          return set_code(s, false);
+        }
+        if (escape(s, code)) return set_code(s, false);
         return literal(code);
       }
       case '*':
@@ -336,7 +365,9 @@ class Compiler {
     p_.code.push_back({Code::done});
     for (uint32_t i = 0; i < p_.code.size(); ++i) {
       Instruction& c = p_.code[i];
-      if (c.code == Code::split || c.code == Code::jump || c.code == Code::look || c.code == Code::atomic) c.x += i;
+      if (c.code == Code::split || c.code == Code::jump || c.code == Code::look || c.code == Code::behind ||
+          c.code == Code::atomic)
+        c.x += i;
       if (c.code == Code::split) c.y += i;
     }
     return std::make_shared<const Regex::Program>(std::move(p_));

@@ -2,6 +2,7 @@
 #pragma once
 #include <bitset>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -14,7 +15,7 @@ namespace dyadic::inline v1::text {
 struct CharSet {
   std::vector<std::pair<char32_t, char32_t>> ranges;
   uint32_t categories = 0;  // a bit for each
-  bool space = false, not_space = false, word = false, not_word = false;
+  bool space = false, alphabetic = false, lowercase = false, uppercase = false;
   std::vector<int> scripts;
   std::vector<CharSet> inner;  // classes in classes, negated properties
   bool negated = false, fold = false;
@@ -33,9 +34,11 @@ enum class Code : uint8_t {
   any,        // but a line's end
   split,      // go on at x; should that fail, at y
   jump,       // to x
-  look,       // ahead: what stands from the next instruction to x must match here; y: must not
+  look,       // ahead: what stands from the next instruction to x must match here; flag: must not
+  behind,     // as look, beginning at most y characters before here, and ending here
+  reached,    // the place that is in register x
   atomic,     // as look, but the text is passed
-  repeat,     // set number x, at least y times, as often as it goes; z: never gives back
+  repeat,     // set number x, at least y times, as often as it goes; flag: never gives back
   line_begin,
   text_begin,
   text_end,
@@ -49,7 +52,7 @@ enum class Code : uint8_t {
 struct Instruction {
   Code code;
   uint32_t x = 0, y = 0;
-  bool possessive = false;
+  bool flag = false;
   bool operator==(const Instruction&) const = default;
 };
 struct Regex::Program {
@@ -59,5 +62,10 @@ struct Regex::Program {
   bool operator==(const Program&) const = default;
 };
 std::shared_ptr<const Regex::Program> compile_regex(std::string_view pattern);
+
+// Classes by their names, as Oniguruma has them of Unicode's characters; nothing: it has no such name.
+std::optional<CharSet> posix_class(std::string_view name);     // [:name:]
+std::optional<CharSet> property_class(std::string_view name);  // \p{name}: a category, a script, one of those above
+const CharSet& word_characters();                              // \w outside of classes
 
 }  // namespace dyadic::inline v1::text

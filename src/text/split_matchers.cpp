@@ -157,26 +157,24 @@ Splitter Splitter::from_json(const Json& p) {
 }
 std::optional<Regex::Span> Splitter::find(std::string_view text, size_t from) const {
   if (match_) return from < text.size() ? std::optional(Regex::Span{from, match_(text, from)}) : std::nullopt;
-  if (regex_) {
-    auto found = regex_->find(text, from);
-    while (found && found->begin == found->end) {
-      if (found->end >= text.size()) return {};
-      found = regex_->find(text, found->end + decode_utf8(text, found->end).size);
-    }
-    return found;
-  }
+  if (regex_) return regex_->find(text, from);
   const size_t at = literal_.empty() ? text.npos : text.find(literal_, from);
   return at == text.npos ? std::nullopt : std::optional(Regex::Span{at, at + literal_.size()});
 }
 void Splitter::replace(std::string& text, std::string_view content) const {
+  if (text.empty()) return;  // has no match
   std::string out;
   size_t last = 0;
-  for (auto m = find(text, 0); m; m = find(text, m->end)) {
-    out.append(text, last, m->begin - last);
-    out += content;
-    last = m->end;
-  }
-  if (last) text = out.append(text, last);
+  bool any = false;
+  each_match(
+      text, [this](std::string_view s, size_t from) { return find(s, from); },
+      [&](Regex::Span m) {
+        out.append(text, last, m.begin - last);
+        out += content;
+        last = m.end;
+        any = true;
+      });
+  if (any) text = out.append(text, last);
 }
 
 Behavior parse_behavior(std::string_view name) {

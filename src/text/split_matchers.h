@@ -6,6 +6,7 @@
 
 #include "text/regex.h"
 #include "text/stages.h"
+#include "text/unicode.h"
 
 namespace dyadic::inline v1::text {
 
@@ -23,13 +24,29 @@ class Splitter {
   static Splitter by_text(std::string text);
   static Splitter by_regex(std::string_view pattern);
   static Splitter from_json(const Json& pattern);  // {"String": ...} or {"Regex": ...}
-  // The next match at or after `from` that is not empty.
+  // The next match at or after `from`; an empty one is a place between two characters.
   std::optional<Regex::Span> find(std::string_view text, size_t from) const;
   void replace(std::string& text, std::string_view content) const;  // every match
 };
 
 enum class Behavior : uint8_t { removed, isolated, merged_with_previous, merged_with_next, contiguous };
 Behavior parse_behavior(std::string_view name);
+
+// All matches that `find` finds, one after the other; an empty one does not stand right behind another.
+template <class Find, class Take> void each_match(std::string_view s, Find find, Take take) {
+  size_t last = s.npos;
+  for (auto m = find(s, size_t(0)); m;) {
+    size_t from = m->end;
+    if (m->begin < m->end || m->end != last)
+      take(*m);
+    else if (from < s.size())
+      from += decode_utf8(s, from).size;
+    else
+      return;
+    last = m->end;
+    m = find(s, from);
+  }
+}
 
 // Cuts every piece; `find(text, from)` gives the next match. Empty pieces vanish. With `invert` what lies between matches
 // counts as the match.
@@ -45,11 +62,11 @@ template <class Find> void split_pieces(Pieces& pieces, Behavior behavior, bool 
     parts.clear();
     const std::string_view s = piece.text;
     size_t last = 0;
-    for (auto m = find(s, size_t(0)); m; m = find(s, m->end)) {
-      if (m->begin > last) parts.push_back({last, m->begin, invert});
-      parts.push_back({m->begin, m->end, !invert});
-      last = m->end;
-    }
+    each_match(s, find, [&](Regex::Span m) {
+      if (m.begin > last) parts.push_back({last, m.begin, invert});
+      parts.push_back({m.begin, m.end, !invert});
+      last = m.end;
+    });
     if (last < s.size()) parts.push_back({last, s.size(), invert});
     const auto put = [&](size_t b, size_t e) {
       if (e > b) out.push_back({s.substr(b, e - b), piece.at_start && b == 0});

@@ -59,6 +59,7 @@ struct Frame {
 
 std::unique_ptr<Normalizer> make_normalizer(const Json& json, int depth = 0);  // null for null
 std::unique_ptr<Normalizer> make_precompiled(std::string charsmap);
+std::string from_base64(std::string_view text);
 std::unique_ptr<PreTokenizer> make_pre_tokenizer(const Json& json, bool last = true, int depth = 0);
 std::unique_ptr<Model> make_model(const Json& json);
 std::unique_ptr<Decoder> make_decoder(const Json& json, int depth = 0);

@@ -40,6 +40,6 @@ struct TokenizerState {
 std::shared_ptr<TokenizerState> read_tokenizer(std::string_view json);
 void read_config(TokenizerState& state, std::string_view config, std::string_view chat_template);
 Tokenizer read_gguf(const io::GgufFile& file);
-StoredVocabulary to_vocabulary(const TokenizerState& state, size_t size);
+StoredVocabulary to_vocabulary(const Tokenizer& own, const TokenizerState& state, size_t size);
 
 }  // namespace dyadic::inline v1::text

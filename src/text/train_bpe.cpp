@@ -111,11 +111,13 @@ std::vector<Word> count_words(const std::vector<std::string>& texts, const Split
   };
   for (const std::string& t : texts) {
     size_t last = 0;
-    for (auto m = at.find(t, 0); m; m = at.find(t, m->end)) {
-      add(std::string_view(t).substr(last, m->begin - last));
-      add(std::string_view(t).substr(m->begin, m->end - m->begin));
-      last = m->end;
-    }
+    each_match(
+        t, [&](std::string_view s, size_t from) { return at.find(s, from); },
+        [&](Regex::Span m) {
+          add(std::string_view(t).substr(last, m.begin - last));
+          add(std::string_view(t).substr(m.begin, m.end - m.begin));
+          last = m.end;
+        });
     add(std::string_view(t).substr(last));
   }
   std::vector<Word> words;

@@ -20,7 +20,7 @@ struct Tables {
   std::vector<std::pair<char32_t, char32_t>> lower, upper;  // sorted by the first
   using Ranges = std::vector<char32_t>;                     // where one begins, ends, the next begins
   std::vector<Ranges> scripts;
-  Ranges marks, accents, punctuation, controls, numbers;
+  Ranges marks, accents, punctuation, controls, numbers, alphabetic, lowercase, uppercase;
 };
 
 Tables::Ranges ranges(Unpacker& in, size_t most) {
@@ -58,7 +58,10 @@ Tables make_tables() {
                              {&t.accents, kAccents8},
                              {&t.punctuation, kPunctuation8},
                              {&t.controls, kControls8},
-                             {&t.numbers, kNumbers17}}) {
+                             {&t.numbers, kNumbers17},
+                             {&t.alphabetic, kAlpha16},
+                             {&t.lowercase, kLower16},
+                             {&t.uppercase, kUpper16}}) {
     Unpacker in(packed);
     *to = ranges(in, SIZE_MAX);
   }
@@ -82,8 +85,7 @@ Category category(char32_t code) {
 bool is_word(char32_t c) {
   if (c < 128) return is_letter(c) || is_number(c) || c == '_';
   const Category k = category(c);
-  if (k <= Category::Nl || k == Category::Pc) return true;
-  return c == 0x200c || c == 0x200d || c - 0x24b6 < 52 || c - 0x1f130 < 26 || c - 0x1f150 < 26 || c - 0x1f170 < 26;
+  return k <= Category::Nl || k == Category::Pc || c == 0x200c || c == 0x200d || is_alphabetic(c);
 }
 int script(std::string_view name) {
   for (size_t i = 0; i < std::size(kScriptNames); ++i)
@@ -91,6 +93,9 @@ int script(std::string_view name) {
   return -1;
 }
 bool in_script(char32_t code, int script) { return in_ranges(tables().scripts[size_t(script)], code); }
+bool is_alphabetic(char32_t c) { return in_ranges(tables().alphabetic, c); }
+bool is_lowercase(char32_t c) { return in_ranges(tables().lowercase, c); }
+bool is_uppercase(char32_t c) { return in_ranges(tables().uppercase, c); }
 bool is_mark(char32_t c) { return in_ranges(tables().marks, c); }
 bool is_accent(char32_t c) { return in_ranges(tables().accents, c); }
 bool is_punctuation(char32_t c) { return in_ranges(tables().punctuation, c); }

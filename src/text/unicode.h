@@ -66,7 +66,10 @@ inline bool is_space(char32_t c) {  // White_Space
   return c == 0x85 || c == 0xa0 || c == 0x1680 || c - 0x2000 < 11 || c == 0x2028 || c == 0x2029 || c == 0x202f || c == 0x205f ||
          c == 0x3000;
 }
-bool is_word(char32_t code);        // \w of regular expressions
+bool is_alphabetic(char32_t c);  // these three are properties, of Unicode 16
+bool is_lowercase(char32_t c);
+bool is_uppercase(char32_t c);
+bool is_word(char32_t c);           // \w of Rust's regular expressions
 int script(std::string_view name);  // a number for in_script; -1: not in the tables
 bool in_script(char32_t code, int script);
 char32_t lower(char32_t code);  // one character for one

@@ -165,11 +165,9 @@ void put_bpe(Ordered& j, const StoredVocabulary& v, const PreType& type) {
   j["pre_tokenizer"] = byte_or_character_pieces(type);
   j["model"] = bpe(v, stored_merges(v));
   j["model"]["ignore_merges"] = type.ignore_merges;
-  j["model"]["byte_fallback"] = type.characters;
-  if (type.characters) j["normalizer"] = replace("String", " ", kBlank);
-  j["decoder"] = type.characters
-                     ? blank_decoder(false)
-                     : Json{{"type", "ByteLevel"}, {"add_prefix_space", true}, {"trim_offsets", true}, {"use_regex", true}};
+  j["model"]["byte_fallback"] = type.blanks;
+  j["normalizer"] = bpe_normalizer(v, type);
+  j["decoder"] = bpe_decoder(type);
 }
 
 // A class that says nothing of its own: transformers' own ones make the stages anew.

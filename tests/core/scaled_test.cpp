@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "dyadic/autograd.h"
+#include "dyadic/device.h"
 #include "dyadic/io.h"
 #include "dyadic/ops.h"
 
@@ -109,6 +110,22 @@ TEST(GgufBlocks, AreOrdinaryDtypes) {
   }
   EXPECT_EQ(scaled_error([&] { randn({6, 100}).to(q4_K); }),
             "q4_K: rows are whole blocks of 256: the last dimension is 100; pad it to 256 or pick i4(group=32)");
+}
+
+// Large tensors are encoded some rows at a time, whatever they come from; those of f32 as a whole.
+TEST(GgufBlocks, LargeOnesGoPieceByPiece) {
+  manual_seed(3);
+  const Tensor dense = randn({4099, 1280}).to(bf16), whole = dense.to(f32);
+  for (DType d : {q8_0, q4_0}) {
+    const Tensor w = whole.to(d);
+    EXPECT_EQ(largest_difference(dense.to(d), w), 0) << d.name();
+    EXPECT_EQ(largest_difference(w.to(q4_1), w.to(f32).to(q4_1)), 0) << d.name();  // of blocks
+    EXPECT_EQ(largest_difference(whole.t().contiguous().t().to(d), w), 0) << d.name();
+    reset_peak_memory_stats();
+    const int64_t before = memory_stats().total;
+    dense.to(d);
+    EXPECT_LT(memory_stats().total_peak - before, w.nbytes() + (20 << 20)) << d.name();
+  }
 }
 
 TEST(GgufBlocks, DecodedOnly) {

@@ -35,6 +35,15 @@ TEST(Convert, ComparesValues) {
   const Tensor x = randn({700, 700}), y = x.to(bf16);  // more than one piece
   const double rms = std::sqrt(mean(square(x.to(f64) - y.to(f64))).item());
   EXPECT_NEAR(io::compare(x, y).rmse, rms, 1e-12);
+  // Blocked ones by rows, where their blocks end with them: in tiles, of one scale, in blocks that reach over rows.
+  const Tensor rows = randn({700, 1100});
+  for (const char* format : {"i8(row)", "i8(tensor)", "f8e4m3fn(tile=128x128)", "nf4(block=64)", "i4(group=32)", "u4"}) {
+    const Tensor b = rows.to(DType::parse(format)), values = b.to(f32);
+    EXPECT_EQ(io::compare(rows, b).max_abs, io::compare(rows, values).max_abs) << format;
+    EXPECT_EQ(io::compare(b, rows.to(i8)).different, io::compare(values, rows.to(i8)).different) << format;
+    EXPECT_EQ(io::statistics(b).std, io::statistics(values).std) << format;
+  }
+  EXPECT_TRUE(io::compare(rows.to(nf4), rows.to(nf4).to(f32)).exact);
   EXPECT_EQ(io::compare(x, y).max_abs, max(abs(x.to(f64) - y.to(f64))).item());
 }
 

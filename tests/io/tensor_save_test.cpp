@@ -159,6 +159,35 @@ TEST(TensorSave, ASecondSaveLeavesNothingOfTheFirst) {
   EXPECT_EQ(sum(io::open(folder.path())->get("c")).item(), 8);
 }
 
+// Parts that a killed save left, which no index names, and a file it had begun; those of another model stay, and what others
+// have written.
+TEST(TensorSave, ASaveRemovesWhatAKilledOneLeft) {
+  Folder folder;
+  const io::NamedTensors state = {{"a", ones({8})}, {"b", ones({8})}};
+  io::save(folder / "model-2.safetensors", state, {.max_shard_size = 32});
+  io::save(folder / "model-b1.safetensors", state, {.max_shard_size = 32});
+  for (const char* left : {"model-00001-of-00003.safetensors", "model-b7-00002-of-00003.safetensors"})
+    io::save_safetensors(folder / left, state);
+  testing::write_bytes(folder / "model-00002-of-00002.safetensors.tmp", "left");
+  for (const char* own : {"model-00001-of-me.safetensors", "model-1-of-2.safetensors", "model-00001-of-00009.safetensors"})
+    testing::write_bytes(folder / own, "somebody's");
+  EXPECT_EQ(folder.files(), 12u);
+  for (uint64_t most : {32u, 0u}) {
+    io::save(folder.path(), state, {.max_shard_size = most});
+    EXPECT_EQ(folder.files(), most ? 12u : 10u);  // three went, three came; then one file and no index
+    for (const char* name : {"model-2", "model-b1"})
+      EXPECT_EQ(io::open(folder / (std::string(name) + ".safetensors.index.json"))->tensors().size(), 2u);
+    EXPECT_FALSE(fs::exists(folder / "model-00001-of-00003.safetensors"));
+    EXPECT_FALSE(fs::exists(folder / "model-00002-of-00002.safetensors.tmp"));
+    EXPECT_TRUE(fs::exists(folder / "model-00001-of-00009.safetensors"));
+  }
+  // Beside an index that is not understood all stay.
+  testing::write_bytes(folder / "model-x.safetensors.index.json", "{");
+  io::save_safetensors(folder / "model-00001-of-00003.safetensors", state);
+  io::save(folder.path(), state);
+  EXPECT_TRUE(fs::exists(folder / "model-00001-of-00003.safetensors"));
+}
+
 TEST(TensorSave, WhatCannotBeWrittenIsSaid) {
   Folder folder;
   EXPECT_EQ(error_of([&] { io::save(folder / "x.safetensors", {{"z", zeros({2}, c128)}}); }),

@@ -106,6 +106,30 @@ TEST(TorchFile, ReadsTurnedNumbers) {
   }
 }
 
+// Codes stay what they are where a dtype has such; the values are PyTorch's to the rounding of their last bit.
+TEST(TorchFile, ReadsQuantizedTensors) {
+  const std::string path = torch_stored("torch_quantized.pt"),
+                    saved = std::string(::testing::TempDir()) + "/quantized.safetensors";
+  const Value v = io::load_torch(path);
+  const auto file = io::open(path);
+  io::save(saved, *file);
+  const auto again = io::open(saved);
+  const std::map<std::string, std::string> dtypes = {
+      {"quint8", "i8(tensor,zero)"}, {"qint8", "i8(tensor)"}, {"qint32", "f32"}, {"rows", "i8(row,zero)"},
+      {"columns", "i8(row,zero)"},   {"floats", "f32"},       {"conv", "f32"},   {"view", "i8(tensor,zero)"},
+      {"scalar", "i8(tensor,zero)"}, {"empty", "i8(tensor)"}};
+  EXPECT_EQ(v["quantized"].entries().size(), dtypes.size());
+  for (const auto& [name, dtype] : dtypes) {
+    const Tensor want = v["values"][name].tensor();
+    for (const Tensor& t : {v["quantized"][name].tensor(), file->get("quantized." + name), again->get("quantized." + name)}) {
+      EXPECT_EQ(t.dtype().name(), dtype) << name;
+      ASSERT_EQ(t.sizes().vec(), want.sizes().vec()) << name;
+      const std::vector<double> a = numbers(t.to(f32)), b = numbers(want);
+      for (size_t i = 0; i < a.size(); ++i) EXPECT_NEAR(a[i], b[i], 3e-7 * std::abs(b[i]) + 1e-6 * (dtype == "f32")) << name;
+    }
+  }
+}
+
 TEST(TorchFile, IsAFileOfNamedTensors) {
   const auto file = io::open(torch_stored("torch_optimizer.pt"));
   EXPECT_EQ(file->kind(), "torch");

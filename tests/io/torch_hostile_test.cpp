@@ -121,7 +121,7 @@ TEST(TorchHostile, DepthAndCopies) {
 // sanitizers' affair.
 TEST(TorchHostile, CutAndChangedFiles) {
   const Folder f;
-  for (const char* name : {"torch_little.pt", "torch_big.pt", "torch_optimizer_legacy.pt"}) {
+  for (const char* name : {"torch_little.pt", "torch_big.pt", "torch_optimizer_legacy.pt", "torch_quantized.pt"}) {
     const std::string whole = read_bytes(test_data(std::string("io/data/") + name));
     const auto attempt = [&](const std::string& bytes) {
       write_bytes(f / "x.pt", bytes);

@@ -66,6 +66,8 @@ def test_tensors_that_are_not_strided_memory():
     assert x["coo"].layout is dy.sparse_coo and x["csr"].layout is dy.sparse_csr and not x["coo"].is_coalesced() and x["coalesced"].is_coalesced()
     for name in ("coo", "coalesced", "csr"):
         assert x[name].to_dense().tolist() == [[0, 0, 3], [4, 0, 5]], name
+    for name in ("csc", "bsr", "bsc"):
+        assert x[name].layout is dy.sparse_coo and dy.equal(x[name].to_dense(), x["blocks"]), name
     assert x["meta"].is_meta and x["meta"].shape == (3, 2) and x["meta"].stride() == (1, 3)
 
 

@@ -9,8 +9,6 @@
 #include "dyadic/error.h"
 #include "dyadic/tokenizer.h"
 #include "tests/test_data.h"
-#include "text/regex.h"
-#include "text/split_matchers.h"
 #include "text/unicode.h"
 
 namespace dyadic {
@@ -182,52 +180,6 @@ TEST(tokenizer, refuses_by_name) {
   for (int i = 0; i < 30; ++i) deep = "{\"type\":\"Sequence\",\"normalizers\":[" + deep + "]}";
   EXPECT_EQ(error("{\"normalizer\":" + deep + "}"), "normalizer: sequences nested more than 16 deep");
   EXPECT_THROW(Tokenizer::load("/nowhere/tokenizer.json"), Error);
-}
-
-TEST(regex, matches_and_bounds) {
-  const auto find = [](const char* pattern, std::string_view s) {
-    auto m = text::Regex(pattern).find(s, 0);
-    return m ? std::string(s.substr(m->begin, m->end - m->begin)) : "nothing";
-  };
-  EXPECT_EQ(find("a+?b", "xaab"), "aab");
-  EXPECT_EQ(find("a++a", "aaa"), "nothing");
-  EXPECT_EQ(find("(?>a|ab)c", "abc"), "nothing");
-  EXPECT_EQ(find("(?:a|ab)(?:c|bcd)$", "abcd"), "abcd");
-  EXPECT_EQ(find("[^a-c\\s]{2,3}", "ab defg"), "def");
-  EXPECT_EQ(find("(?i:STRASSE)", "strasse"), "strasse");
-  EXPECT_EQ(find("\\p{Han}+", "x\xe4\xb8\xad\xe6\x96\x87y"), "\xe4\xb8\xad\xe6\x96\x87");
-  EXPECT_EQ(find("(?:)*x", "x"), "x");
-  EXPECT_EQ(find("\\bfoo\\b", "afoo foo"), "foo");
-  EXPECT_THROW(find("(?:a+)+b", std::string(3000, 'a')), Error);  // bounded, not endless
-  EXPECT_THROW(text::Regex("(?<=a)b"), ValueError);
-  EXPECT_THROW(text::Regex("a{1,9999}"), ValueError);
-  EXPECT_THROW(text::Regex(std::string(1000, '(')), ValueError);
-}
-
-// The hand-written matchers against the expression itself.
-TEST(regex, known_matchers_are_their_patterns) {
-  const std::string cl100k =
-      R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
-  const char32_t kSome[] = {' ',  ' ',   '\n',  '\r',   '\t', '\'',    's',
-                            'L',  'l',   'e',   '1',    '2',  '.',     '!',
-                            0xa0, 0x17f, 0x301, 0x4e2d, 0xbd, 0x1f600, text::kBadByte + 0xff};
-  uint32_t state = 1;
-  for (const std::string& pattern : {cl100k, std::string(text::kGpt2Pattern)}) {
-    const text::Match known = text::known_matcher(pattern);
-    ASSERT_TRUE(known);
-    const text::Regex regex(pattern);
-    for (int round = 0; round < 5000; ++round) {
-      std::string s;
-      for (int i = 0; i < 12; ++i)
-        text::append_utf8(s, kSome[((state = state * 1664525 + 1013904223) >> 16) % std::size(kSome)]);
-      for (size_t at = 0; at < s.size();) {
-        const auto want = regex.match(s, at);
-        ASSERT_TRUE(want);
-        ASSERT_EQ(known(s, at), *want) << s << " at " << at;
-        at = *want;
-      }
-    }
-  }
 }
 
 }  // namespace

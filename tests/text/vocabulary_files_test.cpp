@@ -41,6 +41,11 @@ StoredVocabulary vocabulary_of(const json& j, const std::string& model, const st
     for (const auto& m : j["model"]["merges"]) v.merges.push_back(m[0].get<std::string>() + " " + m[1].get<std::string>());
   return v;
 }
+std::string from_hex(const std::string& hex) {
+  std::string bytes;
+  for (size_t i = 0; i < hex.size(); i += 2) bytes += char(std::stoi(hex.substr(i, 2), nullptr, 16));
+  return bytes;
+}
 StoredVocabulary sentencepiece(const char* kind) {
   const json d = json::parse(stored("sentencepiece"))[kind];
   StoredVocabulary v;
@@ -49,8 +54,7 @@ StoredVocabulary sentencepiece(const char* kind) {
   v.scores = d["scores"].get<std::vector<float>>();
   v.types = d["types"].get<std::vector<int32_t>>();
   v.unknown = 0, v.bos = 1, v.eos = 2;
-  const std::string hex = d.value("charsmap", "");
-  for (size_t i = 0; i < hex.size(); i += 2) v.precompiled_charsmap += char(std::stoi(hex.substr(i, 2), nullptr, 16));
+  v.precompiled_charsmap = from_hex(d.value("charsmap", ""));
   v.remove_extra_whitespaces = d.value("remove_extra", false);
   return v;
 }
@@ -233,6 +237,76 @@ TEST(vocabulary_files, gemma4) {
       {"type", "Split"}, {"pattern", {{"Regex", "[^\n]+|\n+"}}}, {"behavior", "Isolated"}, {"invert", false}};
   const Tokenizer own = Tokenizer::from_json(cut.dump()), back = written(v);
   for (const std::string& s : stored_texts()) { EXPECT_EQ(back.encode(s), own.encode(s)) << s; }
+}
+
+// jina-embeddings-v2-base-zh's kind: pieces of characters as they are; what no piece has is left out.
+TEST(vocabulary_files, characters) {
+  StoredVocabulary v;
+  v.model = "gpt2", v.pre = "whitespace";
+  v.tokens = {"<s>",      "</s>",     "a", "b", "ab", " ", "\xe4\xbd\xa0", "\xe5\xa5\xbd", "\xe4\xbd\xa0\xe5\xa5\xbd",
+              "\xc3\xa9", "a\xc3\xa9"};
+  v.types.assign(v.tokens.size(), text::kNormal);
+  v.types[0] = v.types[1] = text::kControl;
+  v.merges = {"a b", "\xe4\xbd\xa0 \xe5\xa5\xbd", "a \xc3\xa9"};
+  v.bos = 0, v.eos = 1;
+  for (bool lowercase : {true, false}) {
+    v.lowercase = lowercase;
+    const Tokenizer t = Tokenizer::from_vocabulary(v);
+    using Ids = std::vector<int64_t>;
+    EXPECT_EQ(t.encode("AB  ab\n\xe4\xbd\xa0\xe5\xa5\xbdz\xe4\xb8\xad a\xc3\xa9"),
+              lowercase ? (Ids{4, 5, 5, 4, 8, 5, 10}) : (Ids{5, 5, 4, 8, 5, 10}));
+    EXPECT_EQ(t.decode(t.encode(" ab\xe4\xbd\xa0 ")), " ab\xe4\xbd\xa0 ");
+    expect_same(v, "whitespace");
+    expect_same(t, Tokenizer::from_vocabulary(written(v).stored_vocabulary()), texts_for(v), "whitespace");
+  }
+}
+
+// A tokenizer.json's Unigram as GGUF's, which has its own way with blanks.
+TEST(vocabulary_files, unigram_becomes_a_vocabulary) {
+  const json own = json::parse(stored("t5"));
+  StoredVocabulary with_map = sentencepiece("ugm");
+  with_map.precompiled_charsmap = from_hex(json::parse(stored("sentencepiece"))["blanks"]);
+  json charsmap = json::parse(text::files_of(with_map).tokenizer)["normalizer"]["normalizers"][0];
+  const json strip = {{"type", "Strip"}, {"strip_left", false}, {"strip_right", true}},
+             runs = own["normalizer"]["normalizers"][1], words = own["pre_tokenizer"], marks = words["pretokenizers"][1];
+  json after_words = marks;
+  after_words["prepend_scheme"] = "never";
+  struct {
+    json normalizer, pre;
+    bool collapses, prefix;
+  } const kinds[] = {
+      {{{"type", "Sequence"}, {"normalizers", {charsmap, strip, runs}}}, marks, true, true},  // as transformers writes it
+      {charsmap, words, true, true},                                                          // as it did
+      {charsmap, after_words, false, false},
+  };
+  for (const auto& [normalizer, pre, collapses, prefix] : kinds) {
+    json j = own;
+    j["normalizer"] = normalizer, j["pre_tokenizer"] = pre;
+    const Tokenizer t = Tokenizer::from_json(j.dump(), kVocabularyConfig);
+    const StoredVocabulary v = t.stored_vocabulary(t.vocab_size() + 3);
+    EXPECT_EQ(v.remove_extra_whitespaces, collapses);
+    EXPECT_EQ(v.add_space_prefix, prefix);
+    const Tokenizer back = Tokenizer::from_vocabulary(v);
+    int compared = 0;
+    for (const std::string& s : texts_for(v, 500)) {
+      if (s.find(text::kBlank) != s.npos) continue;  // no second one is put before it there
+      ASSERT_EQ(back.encode(s, false), t.encode(s, false)) << pre << s;
+      ++compared;
+    }
+    EXPECT_GT(compared, 250);
+  }
+  const auto refused = [](const json& j) -> std::string {
+    try {
+      Tokenizer::from_json(j.dump()).stored_vocabulary();
+    } catch (const ValueError& e) { return e.what(); }
+    return "";
+  };
+  EXPECT_EQ(refused(own), "vocabulary: \"  \" would become other tokens");  // one blank stays of two at the end
+  json first = own;
+  first["normalizer"] = charsmap, first["pre_tokenizer"] = marks;
+  EXPECT_EQ(refused(first), "vocabulary: \" \" would become other tokens");  // no second one comes before the first
+  EXPECT_EQ(refused(json::parse(stored("albert"))),
+            "vocabulary: GGUF has no form for what this tokenizer makes of a text's characters");
 }
 
 TEST(vocabulary_files, says_what_it_has_no_form_for) {

@@ -50,6 +50,10 @@ void put_vocabulary(io::GgufMetadata& keys, StoredVocabulary v) {
   if (v.add_eos) put("add_eos_token", *v.add_eos);
   if (v.add_separator) put("add_sep_token", *v.add_separator);
   if (v.add_space_prefix) put("add_space_prefix", *v.add_space_prefix);
+  if (v.remove_extra_whitespaces) put("remove_extra_whitespaces", true);
+  if (!v.precompiled_charsmap.empty())
+    put("precompiled_charsmap",
+        io::GgufArray(std::vector<uint8_t>(v.precompiled_charsmap.begin(), v.precompiled_charsmap.end())));
   if (v.lowercase) put("normalizer.lowercase", *v.lowercase);
   if (v.strip_accents) put("normalizer.strip_accents", *v.strip_accents);
   if (!v.chat_template.empty()) keys.emplace_back("tokenizer.chat_template", std::move(v.chat_template));

@@ -59,7 +59,25 @@ def bits():
 
 def kinds():
     coo = torch.sparse_coo_tensor([[0, 1, 1], [2, 0, 2]], [3.0, 4.0, 5.0], (2, 3))
-    return {"coo": coo, "coalesced": coo.coalesce(), "csr": coo.to_sparse_csr(), "meta": torch.empty(2, 3, device="meta").t()}
+    blocks = torch.tensor([[1.0, 2, 0, 0, 0, 3], [0, 4, 0, 0, 5, 6], [0, 0, 7, 8, 0, 0], [0, 0, 0, 9, 0, 0]])
+    layouts = {"csc": blocks.to_sparse_csc(), "bsr": blocks.to_sparse_bsr((2, 3)), "bsc": blocks.to_sparse_bsc((2, 3))}
+    return {"coo": coo, "coalesced": coo.coalesce(), "csr": coo.to_sparse_csr(), "meta": torch.empty(2, 3, device="meta").t(), "blocks": blocks, **layouts}
+
+
+def quantized():
+    w = torch.linspace(-3, 3, 24).view(4, 6)
+    scales, zeros = torch.tensor([0.03, 0.05, 0.02, 0.04]), torch.tensor([0, 3, -7, 5])
+    q = {
+        "quint8": torch.quantize_per_tensor(w, 0.0371, 100, torch.quint8),
+        "qint8": torch.quantize_per_tensor(w, 0.05, 0, torch.qint8),
+        "qint32": torch.quantize_per_tensor(w, 1e-6, 0, torch.qint32),
+        "rows": torch.quantize_per_channel(w, scales, zeros, 0, torch.qint8),
+        "columns": torch.quantize_per_channel(w.t().contiguous(), scales, zeros + 128, 1, torch.quint8),
+        "floats": torch.quantize_per_channel(w, scales, zeros + 100.5, 0, torch.quint8),
+        "conv": torch.quantize_per_channel(w.view(4, 3, 2, 1), scales, zeros, 0, torch.qint8),
+    }
+    q["view"], q["scalar"], q["empty"] = q["quint8"][1:3].t(), q["quint8"][0, 0], torch.quantize_per_tensor(torch.empty(0, 2), 0.1, 0, torch.qint8)
+    return {"quantized": q, "values": {n: t.dequantize() for n, t in q.items()}}
 
 
 class Mine:
@@ -132,6 +150,7 @@ def write():
     lines.append(f"little {words(small)}")
     torch.save(bits(), HERE / "torch_bits.pt")
     torch.save(kinds(), HERE / "torch_kinds.pt")
+    torch.save(quantized(), HERE / "torch_quantized.pt")
     torch.save({"weights": torch.ones(2), "object": Mine(), "layer": torch.nn.Linear(2, 2)}, HERE / "torch_module.pt")
     (HERE / "torch_values.txt").write_text("\n".join(lines) + "\n")
 

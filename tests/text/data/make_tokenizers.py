@@ -116,7 +116,21 @@ def stored(name):
             "ids": [p.encode(s) for s in texts]}
 
 
-json.dump({"texts": texts, "spm": stored("spm_bpe"), "ugm": stored("spm_unigram")}, open(f"{HERE}/sentencepiece.json", "w"), separators=(",", ":"))
+
+def blanks():
+    """The map of characters of a model to which all white space is a blank."""
+    with open(f"{SCRATCH}/blanks.tsv", "w") as f:
+        f.writelines(f"{c:X}\t20\n" for c in [*range(9, 14), 0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000])
+        f.write("FB01\t66 69\n")
+    m = io.BytesIO()
+    spm.SentencePieceTrainer.train(sentence_iterator=iter(["a b c d e f g"] * 10), model_writer=m, vocab_size=12, model_type="unigram",
+                                   normalization_rule_tsv=f"{SCRATCH}/blanks.tsv", hard_vocab_limit=False, minloglevel=2)
+    p = pb.ModelProto()
+    p.ParseFromString(m.getvalue())
+    return p.normalizer_spec.precompiled_charsmap.hex()
+
+
+json.dump({"texts": texts, "spm": stored("spm_bpe"), "ugm": stored("spm_unigram"), "blanks": blanks()}, open(f"{HERE}/sentencepiece.json", "w"), separators=(",", ":"))
 
 
 def every_character(name):
