@@ -92,13 +92,17 @@ struct Scatter {
     const double px = at_x(d.x), py = at_y(d), reach = d.picked ? 11 : 7;
     return {px - reach, py - reach, px + reach, py + reach};
   }
+  Box bar_box(const Dot& d) const {
+    const double px = at_x(d.x);
+    return {px - 3, y(std::min(d.y + d.error, y.hi)), px + 3, y(std::max(d.y - d.error, y.lo))};
+  }
   // In the band's upper left or right corner, where fewer dots are; above it where the band is thin.
   Box note_box() const {
     const double a = y(f.zero + f.band), at = bottom - a > 34 ? a + 2 : a - 17, w = 6.2 * double(display_width(f.band_label));
     const Box corners[] = {{left + 6, at, left + 6 + w, at + 15}, {right - 6 - w, at, right - 6, at + 15}};
     double covered[] = {0, 0};
     for (const Dot& d : f.dots)
-      for (int c : {0, 1}) covered[c] += corners[c].overlap(dot_box(d));
+      for (int c : {0, 1}) covered[c] += corners[c].overlap(dot_box(d)) + corners[c].overlap(bar_box(d));
     return corners[covered[1] < covered[0]];
   }
 
@@ -165,9 +169,8 @@ struct Scatter {
   void labels() {
     std::vector<Box> taken;
     for (const Dot& d : f.dots) {
-      const double px = at_x(d.x);
       taken.push_back(dot_box(d));
-      taken.push_back({px - 3, y(std::min(d.y + d.error, y.hi)), px + 3, y(std::max(d.y - d.error, y.lo))});
+      taken.push_back(bar_box(d));
     }
     if (!f.band_label.empty()) taken.push_back(note_box());
     // Right to left: a dot that has nothing on its right is labelled there, and so on.

@@ -163,6 +163,8 @@ TEST(Svg, Ticks) {
   EXPECT_TRUE(round_ticks(0, NAN, 5).at.empty());
   EXPECT_EQ(byte_ticks(24e6, 5).at[1], 5 * 1024 * 1024);
   EXPECT_EQ(bytes_tick(5 * 1024 * 1024), "5 MiB");
+  EXPECT_EQ(bytes_tick(byte_ticks(1.9 * 1024 * 1024, 5).at[3]), "1500 KiB");
+  EXPECT_EQ(bytes_tick(byte_ticks(1.1 * 1024 * 1024, 5).at[2]), "1000 KiB");
   EXPECT_EQ(bytes_tick(0), "0");
 }
 
