@@ -153,6 +153,9 @@ std::shared_ptr<nn::Module> OwnSubject::make(const Recipe& recipe, Device device
 }
 
 std::unique_ptr<optim::Optimizer> OwnSubject::optimizer(const nn::Module& model, const Recipe& r, const Plan& plan) {
+  DY_CHECK_AS(ValueError, optim::optimizer_def(options_.optimizer).step,
+              "study: {} computes the loss several times in a step, and a study once; choose another optimizer",
+              options_.optimizer);
   optim::Options o = options_.optimizer_options;
   o.set("state", r.states);
   o.set("stochastic_rounding", r.rounding == "stochastic");
