@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
 
 #include "base/text.h"
@@ -98,7 +99,8 @@ struct Scatter {
   }
   // In the band's upper left or right corner, where fewer dots are; above it where the band is thin.
   Box note_box() const {
-    const double a = y(f.zero + f.band), at = bottom - a > 34 ? a + 2 : a - 17, w = 6.2 * double(display_width(f.band_label));
+    const double a = y(f.zero + f.band), at = y(f.zero) - a > 18 ? a + 2 : a - 17,
+                 w = 6.2 * double(display_width(f.band_label));
     const Box corners[] = {{left + 6, at, left + 6 + w, at + 15}, {right - 6 - w, at, right - 6, at + 15}};
     double covered[] = {0, 0};
     for (const Dot& d : f.dots)
@@ -123,7 +125,7 @@ struct Scatter {
     if (f.axis == XAxis::log2) {
       for (double v : {1., 2., 3., 4., 6., 8., 12., 16., 32., 64.}) x_tick(v, fmt::format("{:g}", v));
     } else if (f.axis == XAxis::bytes) {
-      for (double v : byte_ticks(x.hi, 4).at) x_tick(v, bytes_tick(v));
+      for (double v : byte_ticks(x.hi, 5).at) x_tick(v, bytes_tick(v));
     } else {
       const Ticks t = round_ticks(0, x.hi, 5);
       for (double v : t.at) x_tick(v, t.label(v));
@@ -282,10 +284,10 @@ std::string formats_chart(const StudyResult& s, double width) {
                       r.name == s.recommendation.uniform, &r == f32});
   }
   // Short names (without parameters) unless two formats share one.
-  for (Dot& d : f.dots) {
-    const auto same = std::count_if(f.dots.begin(), f.dots.end(), [&](const Dot& o) { return o.label == d.label; });
-    if (same > 1) d.label = d.tip.substr(0, d.tip.find(':'));
-  }
+  std::map<std::string, int> sharing;
+  for (const Dot& d : f.dots) ++sharing[d.label];
+  for (Dot& d : f.dots)
+    if (sharing[d.label] > 1) d.label = d.tip.substr(0, d.tip.find(':'));
   return f.dots.empty() ? "" : Scatter(f, width).draw();
 }
 

@@ -117,7 +117,7 @@ footer { margin-top: 60px; padding-top: 18px; border-top: 1px solid var(--line);
     --m0: #27567f; --m1: #7fb0d8; --m2: #dd9a1e; --m3: #3aa58c; --m4: #9aa1aa; --m5: #c9cdd3; --m6: #b48bb5; }
   * { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
   body { font-size: 12px; } main { max-width: none; padding: 0; } h1 { font-size: 24px; }
-  section { margin-top: 26px; } figure, .tile, tr, p { break-inside: avoid; } h2, h3, .lead, .legend { break-after: avoid; }
+  section { margin-top: 26px; } figure, .tile, .legend, tr, p { break-inside: avoid; } h2, h3, .lead, .legend { break-after: avoid; }
   .wide { display: block; } .narrow { display: none; } .scroll { overflow: visible; margin-right: 0; } table { width: 100%; min-width: 0; }
   .pair { grid-template-columns: 1fr 1fr; gap: 24px; } .tiles { grid-template-columns: repeat(4, 1fr); }
   table { font-size: 9.5px; } th { font-size: 9px; overflow-wrap: anywhere; } td small { white-space: normal; } th, td { padding: 4px 0 4px 7px; } td small { font-size: 8.5px; }

@@ -119,6 +119,15 @@ TEST(ReportHtml, NamesAreText) {
   }
 }
 
+TEST(ReportHtml, FormatsThatShareAShortNameHaveTheWhole) {
+  StudyResult s = sample_result(20);
+  const auto names = [&](const char* label) { return has(report_html(s), ">" + std::string(label) + "</text>"); };
+  EXPECT_TRUE(names("i4") && names("nf4"));
+  s.formats[5].name = "i4(group=64)";
+  EXPECT_TRUE(names("i4(group=64)") && names("i4(group=32)") && names("nf4"));
+  EXPECT_FALSE(names("i4"));
+}
+
 TEST(ReportHtml, StudiesThatAreNotWhole) {
   expect_sound(report_html(StudyResult{}));
 
