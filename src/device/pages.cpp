@@ -17,7 +17,7 @@ constexpr size_t kChunks = 1 << 14, kChunk = 64 * kPage;
 static_assert(kMostPages * kPage == size_t(kSmallLimit) && kPage == size_t(kHeapGrain));
 std::atomic<uint64_t> g_taken[kChunks];
 // By the number of pages: none are free in a row before this chunk, so more of them neither. Threads that pass each other may
-// leave one too high until something there is freed again: that costs room, nothing else.
+// leave one too high until something there is freed again, or all is trimmed: that costs room, nothing else.
 std::atomic<size_t> g_first[kMostPages + 1];
 std::atomic<size_t> g_end{1};  // beyond all chunks that were ever in use
 
@@ -82,6 +82,8 @@ void pages_trim() {
     }
     g_taken[i].fetch_and(~all, std::memory_order_release);
   }
+  for (std::atomic<size_t>& first : g_first)
+    first.store(0, std::memory_order_relaxed);  // who passed by meanwhile saw none free
 }
 
 }  // namespace dyadic::inline v1
