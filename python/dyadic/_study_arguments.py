@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from . import _dyadic
@@ -81,4 +81,6 @@ def optimizer_name(optimizer: Any) -> str:
 
 
 def mean_output(model: Module, batch: Any) -> Tensor:
-    return model(batch if isinstance(batch, Tensor) else batch[0]).float().mean()
+    if not isinstance(batch, Tensor):
+        batch = next(iter(batch.values() if isinstance(batch, Mapping) else batch))
+    return model(batch).float().mean()

@@ -27,8 +27,8 @@ void check_machine_has(int64_t bytes) {
   DY_CHECK_AS(OutOfMemoryError, bytes <= all, "out of memory: {} bytes are asked for; this machine has {} in all", bytes, all);
 }
 
-// A result of 64 MB in fresh 4 KiB pages costs 17 ms of page faults, in huge pages 4, in recycled pages 2.7: hence madvise here
-// and no unmapping on release.
+// A result of 64 MB in fresh 4 KiB pages costs 17 ms of page faults, in huge pages 4, in recycled pages 2.7: hence madvise in
+// reserve_addresses, and no unmapping on release.
 class Heap {
   std::mutex mutex_;
   std::map<char*, int64_t> free_;                // by address, for coalescing
@@ -51,19 +51,13 @@ class Heap {
   void reserve(int64_t bytes) {
     check_machine_has(bytes);
     int64_t n = (std::max(bytes, kRegion) + kHuge - 1) / kHuge * kHuge;
-    const auto map = [&n] {
-      return mmap(nullptr, size_t(n + kHuge), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    };
-    void* p = map();
-    while (p == MAP_FAILED && n > bytes) {  // less than a region, at last what is asked for alone
+    char* start = reserve_addresses(n);
+    while (!start && n > bytes) {  // less than a region, at last what is asked for alone
       n = std::max(n / 2, bytes);
-      p = map();
+      start = reserve_addresses(n);
     }
-    DY_CHECK_AS(OutOfMemoryError, p != MAP_FAILED, "out of memory: the system refused {} bytes", bytes);
-    char* start = reinterpret_cast<char*>((reinterpret_cast<uintptr_t>(p) + kHuge - 1) & ~uintptr_t(kHuge - 1));
-    n = n / kHeapGrain * kHeapGrain;
-    madvise(start, size_t(n), MADV_HUGEPAGE);
-    insert(start, n);
+    DY_CHECK_AS(OutOfMemoryError, start, "out of memory: the system refused {} bytes", bytes);
+    insert(start, n / kHeapGrain * kHeapGrain);
   }
 
  public:
@@ -112,6 +106,14 @@ class Heap {
 }
 
 }  // namespace
+
+char* reserve_addresses(int64_t bytes) {
+  void* p = mmap(nullptr, size_t(bytes + kHuge), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (p == MAP_FAILED) return nullptr;
+  char* start = reinterpret_cast<char*>((reinterpret_cast<uintptr_t>(p) + kHuge - 1) & ~uintptr_t(kHuge - 1));
+  madvise(start, size_t(bytes), MADV_HUGEPAGE);
+  return start;
+}
 
 #if DY_ASAN
 void* heap_allocate(int64_t bytes) {

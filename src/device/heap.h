@@ -16,6 +16,8 @@ namespace dyadic::inline v1 {
 inline constexpr int64_t kSmallLimit = 64 << 10;  // requests up to here come from the pool
 inline constexpr int64_t kHeapGrain = 4096;       // larger ones are multiples of this
 
+char* reserve_addresses(int64_t bytes);  // from a huge page's beginning on, pages come on first touch; null: none are left
+
 void* heap_allocate(int64_t bytes);  // bytes a multiple of kHeapGrain; OutOfMemoryError
 void heap_release(void* p, int64_t bytes);
 void heap_trim();    // free pages go back to the system; the addresses stay ours

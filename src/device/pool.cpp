@@ -1,13 +1,15 @@
-// Small blocks: power-of-two classes up to 64 KiB on thread-local free lists. A block freed by another thread joins that
-// thread's list; a thread that ends hands its lists to the next one that runs dry. Slabs that are wholly free go back to the
-// heap when they are asked for. Under AddressSanitizer plain aligned malloc is used, so that every object has its own red
-// zones.
+// Small blocks: classes up to 4 KiB on thread-local free lists. A block freed by another thread joins that thread's list; a
+// thread that ends hands its lists to the next one that runs dry. Slabs that are wholly free go back to the pages they came
+// from when they are asked for; what is above the classes does whenever it is freed. Under AddressSanitizer plain aligned
+// malloc is used, so that every object has its own red zones.
 #include <pthread.h>
 
 #include <algorithm>
-#include <bit>
+#include <array>
+#include <cstdint>
 #include <cstdlib>
 #include <functional>
+#include <iterator>
 #include <mutex>
 #include <new>
 #include <utility>
@@ -16,19 +18,29 @@
 #include "device/allocator.h"
 #include "device/failure.h"
 #include "device/heap.h"
+#include "device/pages.h"
 
 namespace dyadic::inline v1 {
 namespace {
 
-constexpr int kClasses = 11;  // 64 B << 0 .. 10
+constexpr uint16_t kBytes[] = {64,  128,  192,  256,  320,  384,  448,  512,  640,  768,
+                               896, 1024, 1280, 1536, 1792, 2048, 2560, 3072, 3584, 4096};
+constexpr int kClasses = int(std::size(kBytes));
+constexpr size_t kMost = kBytes[kClasses - 1];
+constexpr auto kClassOf = [] {  // by the 64 bytes that are begun
+  std::array<uint8_t, kMost / 64 + 1> of{};
+  for (size_t i = 0, c = 0; i < of.size(); of[i++] = uint8_t(c)) c += i * 64 > kBytes[c];
+  return of;
+}();
 
 struct Block {
   Block* next;
 };
-[[maybe_unused]] int size_class(size_t bytes) { return bytes <= 64 ? 0 : 64 - std::countl_zero(bytes - 1) - 6; }
+[[maybe_unused]] int size_class(size_t bytes) { return kClassOf[(bytes + 63) / 64]; }
 
-constexpr size_t block_bytes(int c) { return size_t(64) << c; }
-constexpr size_t slab_bytes(int c) { return c < 6 ? 64 << 10 : std::max<size_t>(block_bytes(c) * 4, 256 << 10); }
+constexpr size_t kSlab = 4 * kPage;  // larger ones are seldom wholly free
+constexpr size_t block_bytes(int c) { return kBytes[c]; }
+constexpr size_t slab_bytes(int c) { return kSlab / block_bytes(c) * block_bytes(c); }  // in use
 
 std::mutex g_mutex;
 Block* g_left[kClasses];  // lists of threads that ended
@@ -69,7 +81,7 @@ struct Farewell {
   try {
     g_slabs[c].push_back(p);
   } catch (...) {
-    heap_release(p, int64_t(slab_bytes(c)));
+    pages_release(p, kSlab);
     throw;
   }
 }
@@ -89,7 +101,7 @@ struct Farewell {
         return b;
       }
     }
-    char* slab = static_cast<char*>(heap_allocate(int64_t(slab_bytes(c))));
+    char* slab = static_cast<char*>(pages_allocate(kSlab));
     keep_slab(c, slab);
     fresh = slab, end = slab + slab_bytes(c);
   }
@@ -109,6 +121,7 @@ void pool_release(void* p, size_t) { std::free(p); }
 void pool_trim() {}
 #else
 void* pool_allocate(size_t bytes) {
+  if (bytes > kMost) return pages_allocate(bytes);
   int c = size_class(bytes);
   if (Block* b = t_lists.head[c]) [[likely]] {
     t_lists.head[c] = b->next;
@@ -117,6 +130,7 @@ void* pool_allocate(size_t bytes) {
   return refill(c);
 }
 void pool_release(void* p, size_t bytes) {
+  if (bytes > kMost) return pages_release(p, bytes);
   int c = size_class(bytes);
   auto* b = static_cast<Block*>(p);
   b->next = t_lists.head[c];
@@ -139,13 +153,14 @@ void pool_trim() {
       at = std::lower_bound(from, blocks.end(), slab + slab_bytes(c), std::less<>());
       if (size_t(at - from) * block_bytes(c) + size_t(newest ? end - fresh : 0) == slab_bytes(c)) {
         if (newest) fresh = end = nullptr;
-        heap_release(slab, int64_t(slab_bytes(c)));
+        pages_release(slab, kSlab);
         return true;
       }
       for (auto b = from; b != at; ++b) pool_release(*b, block_bytes(c));
       return false;
     });
   }
+  pages_trim();
 }
 #endif
 

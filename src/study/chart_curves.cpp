@@ -165,7 +165,7 @@ struct Plot {
     axes();
     draw_lines();
     if (std::isfinite(f.band_hi))
-      svg.text(right - 6, y(std::min(f.band_hi, f.y_hi)) - 6, f.band_label, "note clear", Anchor::end);
+      svg.text(left + 6, y(std::min(f.band_hi, f.y_hi)) - 6, f.band_label, "note clear");  // lines end close together
     if (wide) {
       names_beside();
     } else {

@@ -32,7 +32,7 @@ std::string layers_chart(const StudyResult& s, double width) {
   }
   const double left = wide ? 260 : 10, right = width - 24, pitch = wide ? 24 : 38, first = wide ? 8 : 22;
   const double bottom = first + pitch * double(n);
-  const Scale x{lo, hi, left, right};
+  const Scale x{lo, hi, left + 8, right};  // a mark at the end keeps off the names
   Svg svg(width, bottom + 40, "bars",
           fmt::format("What each module loses when it alone is stored in {}, the worst first", s.layers->format));
   const Ticks ticks = round_ticks(lo, hi, wide ? 6 : 4);

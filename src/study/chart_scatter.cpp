@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
 
 #include "base/text.h"
@@ -92,13 +93,18 @@ struct Scatter {
     const double px = at_x(d.x), py = at_y(d), reach = d.picked ? 11 : 7;
     return {px - reach, py - reach, px + reach, py + reach};
   }
+  Box bar_box(const Dot& d) const {
+    const double px = at_x(d.x);
+    return {px - 3, y(std::min(d.y + d.error, y.hi)), px + 3, y(std::max(d.y - d.error, y.lo))};
+  }
   // In the band's upper left or right corner, where fewer dots are; above it where the band is thin.
   Box note_box() const {
-    const double a = y(f.zero + f.band), at = bottom - a > 34 ? a + 2 : a - 17, w = 6.2 * double(display_width(f.band_label));
+    const double a = y(f.zero + f.band), at = y(f.zero) - a > 18 ? a + 2 : a - 17,
+                 w = 6.2 * double(display_width(f.band_label));
     const Box corners[] = {{left + 6, at, left + 6 + w, at + 15}, {right - 6 - w, at, right - 6, at + 15}};
     double covered[] = {0, 0};
     for (const Dot& d : f.dots)
-      for (int c : {0, 1}) covered[c] += corners[c].overlap(dot_box(d));
+      for (int c : {0, 1}) covered[c] += corners[c].overlap(dot_box(d)) + corners[c].overlap(bar_box(d));
     return corners[covered[1] < covered[0]];
   }
 
@@ -119,7 +125,7 @@ struct Scatter {
     if (f.axis == XAxis::log2) {
       for (double v : {1., 2., 3., 4., 6., 8., 12., 16., 32., 64.}) x_tick(v, fmt::format("{:g}", v));
     } else if (f.axis == XAxis::bytes) {
-      for (double v : byte_ticks(x.hi, 4).at) x_tick(v, bytes_tick(v));
+      for (double v : byte_ticks(x.hi, 5).at) x_tick(v, bytes_tick(v));
     } else {
       const Ticks t = round_ticks(0, x.hi, 5);
       for (double v : t.at) x_tick(v, t.label(v));
@@ -165,9 +171,8 @@ struct Scatter {
   void labels() {
     std::vector<Box> taken;
     for (const Dot& d : f.dots) {
-      const double px = at_x(d.x);
       taken.push_back(dot_box(d));
-      taken.push_back({px - 3, y(std::min(d.y + d.error, y.hi)), px + 3, y(std::max(d.y - d.error, y.lo))});
+      taken.push_back(bar_box(d));
     }
     if (!f.band_label.empty()) taken.push_back(note_box());
     // Right to left: a dot that has nothing on its right is labelled there, and so on.
@@ -279,10 +284,10 @@ std::string formats_chart(const StudyResult& s, double width) {
                       r.name == s.recommendation.uniform, &r == f32});
   }
   // Short names (without parameters) unless two formats share one.
-  for (Dot& d : f.dots) {
-    const auto same = std::count_if(f.dots.begin(), f.dots.end(), [&](const Dot& o) { return o.label == d.label; });
-    if (same > 1) d.label = d.tip.substr(0, d.tip.find(':'));
-  }
+  std::map<std::string, int> sharing;
+  for (const Dot& d : f.dots) ++sharing[d.label];
+  for (Dot& d : f.dots)
+    if (sharing[d.label] > 1) d.label = d.tip.substr(0, d.tip.find(':'));
   return f.dots.empty() ? "" : Scatter(f, width).draw();
 }
 

@@ -42,12 +42,10 @@ void as_data(const data::Value& batch) {
     if (t.impl()->storage->category == Category::temporary) set_category(t, Category::data);
 }
 
-Example::Example(const data::Value& batch) {
+Example::Example(const data::Value& batch) : rows_(first_size(tensors_of(batch))) {
   for (const Tensor& t : tensors_of(batch)) parts_.push_back({empty(t.sizes(), t.dtype(), meta), parts_.size(), 1, 0, true});
   size_t i = 0;
   like_ = data::with_each_tensor(batch, [&](const Tensor&) { return parts_[i++].like; });
-  for (const Part& p : parts_)
-    if (p.like.dim() > 0 && !rows_) rows_ = p.like.size(0);
 }
 
 Example::Example(Source& source, FunctionRef<void(const data::Value&)> look) {

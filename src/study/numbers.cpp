@@ -13,6 +13,8 @@ std::string three(double x) {
   const double a = std::fabs(x);
   return fmt::format("{:.{}f}", x, a >= 99.95 ? 0 : a >= 9.995 ? 1 : a >= 0.9995 ? 2 : 3);
 }
+// Four decimals; of what is so large that they say nothing, four figures.
+std::string four(double x) { return std::fabs(x) < 1e5 ? fmt::format("{:.4f}", x) : fmt::format("{:.3e}", x); }
 }  // namespace
 
 std::string bytes_text(double bytes) {
@@ -40,19 +42,19 @@ std::string count_text(std::optional<int64_t> n) {
   return (*n < 0 ? "\u2212" : "") + digits;
 }
 
-std::string loss_text(double nats) { return std::isfinite(nats) ? fmt::format("{:.4f}", nats) : kDash; }
+std::string loss_text(double nats) { return std::isfinite(nats) ? four(nats) : kDash; }
 
 std::string error_text(double se) {
   if (!std::isfinite(se)) return kDash;
   if (se == 0) return "0";
-  return se < 0.00005 ? "<0.0001" : fmt::format("{:.4f}", se);
+  return se < 0.00005 ? "<0.0001" : four(se);
 }
 
 std::string delta_text(double nats) {
   if (!std::isfinite(nats)) return kDash;
   if (nats == 0) return "0";
   const double a = std::fabs(nats);
-  return a < 0.00005 ? "0.0000" : (nats < 0 ? "\u2212" : "+") + fmt::format("{:.4f}", a);
+  return a < 0.00005 ? "0.0000" : (nats < 0 ? "\u2212" : "+") + four(a);
 }
 
 std::string small_text(double x) {

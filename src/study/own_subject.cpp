@@ -123,6 +123,14 @@ OwnSubject::OwnSubject(MakeModel make, const Batches& batches, Loss loss, const 
   });
 }
 
+OwnSubject::OwnSubject(MakeModel make, const data::Value& example, const Loss& loss, const StudyOptions& options, bool in_f32)
+    : make_(std::move(make)), loss_(loss), options_(options), in_f32_(in_f32), example_(example) {
+  if (!loss_)
+    loss_ = [](nn::Module& model, const data::Value& b) {
+      return mean(model(b.kind() == data::Value::Kind::tensor ? b : b[0]).to(f32), {});
+    };
+}
+
 // A module whose parameters are made at its first call (LazyLinear) is called once.
 void OwnSubject::begin(nn::Module& model, Device device) const {
   const nn::NamedTensors parameters = model.named_parameters();
@@ -145,6 +153,9 @@ std::shared_ptr<nn::Module> OwnSubject::make(const Recipe& recipe, Device device
 }
 
 std::unique_ptr<optim::Optimizer> OwnSubject::optimizer(const nn::Module& model, const Recipe& r, const Plan& plan) {
+  DY_CHECK_AS(ValueError, optim::optimizer_def(options_.optimizer).step,
+              "study: {} computes the loss several times in a step, and a study once; choose another optimizer",
+              options_.optimizer);
   optim::Options o = options_.optimizer_options;
   o.set("state", r.states);
   o.set("stochastic_rounding", r.rounding == "stochastic");

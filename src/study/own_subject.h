@@ -12,9 +12,9 @@ class OwnSubject : public Subject {
  public:
   // Makes the model once and takes one batch, to find out what the loss gives; ValueError where it is no number per sample.
   OwnSubject(MakeModel make, const Batches& batches, Loss loss, const StudyOptions& options);
-  // For dry runs alone, on batches like this one. in_f32: of what a study would train.
-  OwnSubject(MakeModel make, const data::Value& example, Loss loss, const StudyOptions& options, bool in_f32 = false)
-      : make_(std::move(make)), loss_(std::move(loss)), options_(options), in_f32_(in_f32), example_(example) {}
+  // For dry runs alone, on batches like this one. Without a loss it is the mean of what the model makes of the batch, or of its
+  // first part. in_f32: of what a study would train.
+  OwnSubject(MakeModel make, const data::Value& example, const Loss& loss, const StudyOptions& options, bool in_f32 = false);
 
   std::shared_ptr<nn::Module> make(const Recipe& recipe, Device device) override;
   std::unique_ptr<optim::Optimizer> optimizer(const nn::Module& model, const Recipe& recipe, const Plan& plan) override;

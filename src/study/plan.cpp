@@ -96,10 +96,7 @@ MemoryPlan plan(const study::MakeModel& make_model, const data::Value& batch, co
   study::StudyOptions as_study;
   as_study.optimizer = o.optimizer;
   as_study.optimizer_options = o.optimizer_options;
-  const study::Loss of_outputs = [](nn::Module& model, const data::Value& b) {
-    return mean(model(b.kind() == data::Value::Kind::tensor ? b : b[0]).to(f32), {});
-  };
-  study::OwnSubject subject(make_model, batch, o.loss ? o.loss : of_outputs, as_study);
+  study::OwnSubject subject(make_model, batch, o.loss, as_study);
   study::Plan training;
   training.offload_folder = o.offload_folder;
   return study::plan_training(subject, o.recipe, training, o.memory_limit, study::Allowed::parse(o.allow));

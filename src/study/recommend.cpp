@@ -257,7 +257,7 @@ Recommendation recommend(const StudyResult& study) {
 namespace {
 std::string loss_words(const StudyResult& s, const LossDelta& d) {
   if (d.delta <= 0) return s.measure.metric.empty() ? "at no loss" : "at no loss of " + s.measure.metric;
-  return fmt::format("for {}{} ({}) {} {}", loss_text(d.delta), unit_text(s), percent_text(d.delta / std::fabs(f32_value(s))),
+  return fmt::format("for {}{} ({}) {} {}", error_text(d.delta), unit_text(s), percent_text(d.delta / std::fabs(f32_value(s))),
                      !s.measure.metric.empty() && s.measure.larger ? "less" : "more", judged_name(s));
 }
 

@@ -183,7 +183,8 @@ void Page::trade_offs() {
   put("</div>\n</section>\n<p class=\"lead after\">Filled marks are, with 95 % confidence, within the tolerance (the shaded "
       "band); "
       "hollow ones are not. "
-      "Bars show 95 % intervals where they are larger than the mark. Where marks are many, those that no other beats in both "
+      "Bars show 95 % intervals where they are larger than the mark; a triangle at the upper edge lies beyond it. Where marks "
+      "are many, those that no other beats in both "
       "directions are named, the rest under the pointer.</p>\n");
 }
 

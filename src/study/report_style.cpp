@@ -32,7 +32,7 @@ h1 em { font-style: normal; color: var(--accent); white-space: nowrap; }
 h2 { margin: 0 0 4px; font-size: 20px; line-height: 1.3; font-weight: 600; letter-spacing: -0.006em; }
 h3 { margin: 26px 0 6px; font-size: 15px; font-weight: 600; }
 section { margin-top: 54px; }
-p { margin: 0 0 12px; max-width: 46em; }
+p { margin: 0 0 12px; max-width: 46em; overflow-wrap: anywhere; }
 .lead { color: var(--soft); margin-bottom: 18px; }
 .after { margin-top: 16px; font-size: 14px; }
 .why { margin-top: 26px; }
@@ -79,9 +79,9 @@ svg .picked { font-weight: 600; fill: var(--accent); }
 .m3 { fill: var(--m3); background: var(--m3); } .m4 { fill: var(--m4); background: var(--m4); } .m5 { fill: var(--m5); background: var(--m5); }
 .m6 { fill: var(--m6); background: var(--m6); }
 svg:has(.series:hover) .series:not(:hover) { opacity: .22; }
-.scroll { overflow-x: auto; margin: 14px 0 0; }
-table { border-collapse: collapse; width: 100%; font-size: 13.5px; line-height: 1.4; font-variant-numeric: tabular-nums; }
-th, td { padding: 7px 0 7px 16px; text-align: right; white-space: nowrap; border-bottom: 1px solid var(--line); vertical-align: top; }
+.scroll { overflow-x: auto; margin: 14px min(0px, (1064px - 100vw) / 2) 0 0; }
+table { border-collapse: collapse; min-width: min(100%, 1000px); font-size: 13.5px; line-height: 1.4; font-variant-numeric: tabular-nums; }
+th, td { padding: 7px 0 7px 13px; text-align: right; white-space: nowrap; border-bottom: 1px solid var(--line); vertical-align: top; }
 th { font-weight: 400; color: var(--soft); vertical-align: bottom; font-size: 13px; white-space: normal; }
 th:first-child, td:first-child { text-align: left; padding-left: 0; position: sticky; left: 0; background: var(--page); }
 td:first-child { font-weight: 600; white-space: normal; overflow-wrap: anywhere; min-width: 9em; max-width: 17em; }
@@ -117,8 +117,8 @@ footer { margin-top: 60px; padding-top: 18px; border-top: 1px solid var(--line);
     --m0: #27567f; --m1: #7fb0d8; --m2: #dd9a1e; --m3: #3aa58c; --m4: #9aa1aa; --m5: #c9cdd3; --m6: #b48bb5; }
   * { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
   body { font-size: 12px; } main { max-width: none; padding: 0; } h1 { font-size: 24px; }
-  section { margin-top: 26px; } figure, .tile, tr { break-inside: avoid; } h2, h3, .lead, .legend { break-after: avoid; }
-  .wide { display: block; } .narrow { display: none; } .scroll { overflow: visible; }
+  section { margin-top: 26px; } figure, .tile, .legend, tr, p { break-inside: avoid; } h2, h3, .lead, .legend { break-after: avoid; }
+  .wide { display: block; } .narrow { display: none; } .scroll { overflow: visible; margin-right: 0; } table { width: 100%; min-width: 0; }
   .pair { grid-template-columns: 1fr 1fr; gap: 24px; } .tiles { grid-template-columns: repeat(4, 1fr); }
   table { font-size: 9.5px; } th { font-size: 9px; overflow-wrap: anywhere; } td small { white-space: normal; } th, td { padding: 4px 0 4px 7px; } td small { font-size: 8.5px; }
 }

@@ -280,8 +280,8 @@ std::string conditions_list(const StudyResult& s) {
   for (const RecipeResult& r : s.recipes) sampling = std::fmax(sampling, r.sampling);
   if (std::isfinite(sampling))
     l.item("The study's own time",
-           fmt::format("comparing steps with wider ones, and what is kept on the way, adds at most {} to a "
-                       "recipe's training",
+           fmt::format("comparing steps with wider ones, and what is kept on the way, adds at most {} to what a recipe's plain "
+                       "steps take, those of training alone",
                        percent_text(sampling)));
   const std::string trained = s.recipes.empty()
                                   ? "no training"

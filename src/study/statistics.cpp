@@ -140,7 +140,7 @@ LossDelta compare(std::span<const PairedLosses> seeds, int64_t window) {
   d.delta = token.mean;
   d.se_token = token.se, d.se_window = cluster.se, d.se_seed = seed.se;
   add_error(d, d.se_token, "token", double(n) - 1);
-  add_error(d, d.se_window, "window", double((int64_t(n) + window - 1) / window) - 1);
+  if (window > 1) add_error(d, d.se_window, "window", double((int64_t(n) + window - 1) / window) - 1);
   add_error(d, d.se_seed, "seed", double(seeds.size()) - 1);
   if (counted.whole && counted.one != 0) add_flips(d, lost, won, int64_t(n), (int64_t(n) + window - 1) / window);
   return d;

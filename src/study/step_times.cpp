@@ -1,15 +1,20 @@
 #include "study/step_times.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
 #include "account/machine.h"
 #include "base/clock.h"
 #include "dyadic/interrupt.h"
+#include "study/conclude.h"
 #include "study/trainer.h"
 
 namespace dyadic::inline v1::study {
 namespace {
+
+constexpr const char* kAfterwards = "After training a step could not be repeated under";
 
 // Seconds of a step: the median of `steps` after a first one, which allocates.
 double time_steps(Subject& subject, const Recipe& recipe, const Plan& plan, int64_t steps) {
@@ -61,9 +66,19 @@ bool time_in_turns(Subject& subject, const std::vector<Recipe>& recipes, Functio
   constexpr double kTurn_s = 0.05;  // or longer: of short trainings up to a fifth
   const int64_t trained = study.options.steps, turns = trained < 40 ? 0 : std::clamp(trained / 40, kLeastTurns, kTurns);
   const GeneratorState random = generator_state();
+  std::vector<bool> failed(recipes.size(), false);
+  std::erase_if(study.notes, [](const std::string& note) { return note.starts_with(kAfterwards); });
+  // What goes wrong here takes nothing from what training has shown.
+  const auto attempt = [&](size_t i, FunctionRef<void()> work) {
+    const std::string error = error_of("", work);
+    if (error.empty()) return;
+    failed[i] = true;
+    study.notes.push_back(
+        fmt::format("{} {}: {}; its time is the median of training's steps.", kAfterwards, study.recipes[i].name, error));
+  };
   for (size_t i = 0; i < recipes.size() && !interrupted(); ++i)
     if (RecipeResult& r = study.recipes[i]; r.status == Status::done && !r.resident_peak)
-      r.resident_peak = resident_growth(subject, recipes[i], plan_of(r.name));
+      attempt(i, [&] { r.resident_peak = resident_growth(subject, recipes[i], plan_of(r.name)); });
   set_generator_state(random);
   const bool pending = std::any_of(study.recipes.begin(), study.recipes.end(),
                                    [](const RecipeResult& r) { return r.status == Status::done && r.turns == 0; });
@@ -74,11 +89,11 @@ bool time_in_turns(Subject& subject, const std::vector<Recipe>& recipes, Functio
   for (int64_t turn = 0; turn < turns; ++turn) {
     for (size_t i = 0; i < recipes.size(); ++i) {
       const RecipeResult& r = study.recipes[i];
-      if (r.status != Status::done) continue;
+      if (r.status != Status::done || failed[i]) continue;
       const int64_t short_ones =
           std::min(int64_t(kTurn_s * 1e3 / r.step_ms) + 1, std::max<int64_t>(trained / (5 * turns) - 1, 1));
       const int64_t steps = std::clamp<int64_t>(std::max(trained / 100 - 1, short_ones), 1, kMostSteps);
-      times[i].push_back(time_steps(subject, recipes[i], plan_of(r.name), steps));
+      attempt(i, [&] { times[i].push_back(time_steps(subject, recipes[i], plan_of(r.name), steps)); });
     }
     if (interrupted()) break;
     progress.step(turn + 1);
@@ -87,7 +102,7 @@ bool time_in_turns(Subject& subject, const std::vector<Recipe>& recipes, Functio
   if (interrupted()) return false;
   for (size_t i = 0; i < recipes.size(); ++i) {
     RecipeResult& r = study.recipes[i];
-    if (r.status != Status::done) continue;
+    if (r.status != Status::done || failed[i]) continue;
     const auto [least, most] = std::minmax_element(times[i].begin(), times[i].end());
     const double spread = *most - *least, flops = flops_of_step(r);
     const int64_t items = subject.items();

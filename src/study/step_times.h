@@ -15,8 +15,8 @@ double flops_of_step(const RecipeResult& r);  // a whole number, from the time a
 inline constexpr double kSpreadWorthSaying = 0.15;
 
 // After training: what the process grows by under each recipe, then three to five short runs from the beginning, in which all
-// recipes alternate, a twentieth of the steps of training and up to a fifth where steps are short. Changes nothing else. false:
-// interrupted.
+// recipes alternate, a twentieth of the steps of training and up to a fifth where steps are short. A recipe that ends in an
+// error here has a note, and keeps the time of training. Changes nothing else. false: interrupted.
 bool time_in_turns(Subject& subject, const std::vector<Recipe>& recipes, FunctionRef<Plan(const std::string& recipe)> plan_of,
                    StudyResult& study, train::Progress& progress);
 

@@ -77,10 +77,7 @@ std::vector<Prediction> predict(const MakeModel& make_model, const data::Value& 
   StudyOptions as_study;
   as_study.optimizer = o.optimizer;
   as_study.optimizer_options = o.optimizer_options;
-  const Loss of_outputs = [](nn::Module& model, const data::Value& b) {
-    return mean(model(b.kind() == data::Value::Kind::tensor ? b : b[0]).to(f32), {});
-  };
-  OwnSubject subject(make_model, batch, o.loss ? o.loss : of_outputs, as_study, true);
+  OwnSubject subject(make_model, batch, o.loss, as_study, true);
   const int64_t memory = account::machine_info().memory;
   std::vector<Prediction> all;
   for (const Recipe& r : named_recipes(o.recipes)) {

@@ -45,7 +45,8 @@ Ticks round_ticks(double lo, double hi, int about) {
 
 Ticks byte_ticks(double hi, int about) {
   double unit = 1;
-  while (hi >= unit * 1024) unit *= 1024;
+  while (hi > unit * 1024) unit *= 1024;
+  if (hi / unit < 2 && unit > 1) unit /= 1024;  // hundreds of KiB rather than fifths of a MiB
   Ticks t = round_ticks(0, hi / unit, about);
   for (double& v : t.at) v *= unit;
   return t;
@@ -55,7 +56,7 @@ std::string bytes_tick(double v) {
   if (v <= 0) return "0";
   static constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
   int unit = 0;
-  while (v >= 1024 && unit < 5) v /= 1024, ++unit;
+  while (v >= 1024 && unit < 5 && std::fmod(v / 102.4, 1) == 0) v /= 1024, ++unit;  // 1500 KiB rather than 1.46484 MiB
   return fmt::format("{:g} {}", v, kUnits[unit]);
 }
 

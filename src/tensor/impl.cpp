@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "device/heap.h"
+#include "device/pages.h"
 #include "formats/packed.h"
 #include "tensor/scaled_views.h"
 #include "tensor/step_watcher.h"
@@ -30,7 +31,7 @@ constexpr int64_t kHeader = (sizeof(Storage) + 63) / 64 * 64;
 Storage* new_storage(int64_t bytes, Device device) {
   int64_t charged = rounded_bytes(bytes);
   ledger_add(device, t_category, t_module, charged);
-  bool with_data = device.is_cpu() && charged <= kSmallLimit - kHeader;
+  bool with_data = device.is_cpu() && charged <= int64_t(kPage) - kHeader;  // above, it would cost another page
   Storage* s = nullptr;
   try {
     s = new (pool_allocate(size_t(with_data ? kHeader + charged : kHeader))) Storage;

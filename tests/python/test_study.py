@@ -158,6 +158,8 @@ def test_what_is_refused(tmp_path):
         study.study(Net, loader, losses, **small(tmp_path / "a", recipes=["bf16", study.Recipe(modules={"dwon": "bf16"})]))
     with pytest.raises(ValueError, match="state"):
         study.study(Net, loader, losses, **small(tmp_path / "a", recipes=[study.Recipe(states="i4")]))
+    with pytest.raises(ValueError, match="study: LBFGS computes the loss several times in a step, and a study once"):
+        study.study(Net, loader, losses, **small(tmp_path / "a", optimizer="LBFGS"))
     assert not (tmp_path / "a").exists()  # nothing was trained
     for wrong, text in [
         ({"parameters": "nf4"}, "recipe pure-nf4.*: parameters is nf4.*: weights are trained in f32, bf16 or f16"),
@@ -300,6 +302,9 @@ def test_formats_and_predictions():
     assert rows[0]["parameters"] == sum(p.numel() * 4 for p in net.parameters()) + 52  # the last bias' 12 bytes take 64
     assert rows[0]["fits"] and rows[0]["flops_per_step"] > 2 * 20 * 8 * 64
     assert "pure-bf16" in str(rows)
+    first = dy.zeros(20, 8)  # without a loss the model's mean, of the batch or of its first part
+    for batch in (first, [first, 3], {"x": first, "y": 3}):
+        assert study.predict(Net, batch, recipes="f32")[0]["parameters"] == rows[0]["parameters"]
 
 
 def test_ctrl_c_leaves_a_report_and_resume_goes_on(tmp_path):

@@ -78,6 +78,35 @@ TEST(OwnStudy, AnErrorInF32IsThrown) {
   EXPECT_THROW(formats(net, judge, {.formats = {"bf16"}}), TypeError);
 }
 
+TEST(OwnStudy, AnErrorAfterTrainingCostsTheTimesAlone) {
+  StudyFolder f;
+  Loader l;
+  StudyOptions o = small(f / "a");
+  o.recipes = {recipe("bf16")};
+  bool mended = false;
+  const Loss late = [&](nn::Module& model, const Value& batch) {
+    const bool trained = fs::exists(f / "a/checkpoints/bf16-seed0.losses.safetensors");
+    DY_CHECK_AS(TypeError, mended || !trained || !model.training(), "mine: no more\nand why");
+    return losses(model, batch);
+  };
+  const Study found = study(make, l.loader, late, o);
+  EXPECT_TRUE(found.result.complete);
+  for (const RecipeResult& r : found.result.recipes) {
+    EXPECT_EQ(r.status, Status::done) << r.name;
+    EXPECT_EQ(r.turns, 0) << r.name;
+    EXPECT_TRUE(r.bytes.peak.measured && !r.resident_peak) << r.name;
+    EXPECT_GT(r.step_ms, 0) << r.name;
+  }
+  ASSERT_EQ(found.result.notes.size(), 2u);
+  EXPECT_EQ(
+      found.result.notes[1],
+      "After training a step could not be repeated under bf16: mine: no more; its time is the median of training's steps.");
+  o.resume = true, mended = true;
+  const Study again = study(make, l.loader, late, o);
+  EXPECT_TRUE(again.result.notes.empty());
+  for (const RecipeResult& r : again.result.recipes) EXPECT_TRUE(r.turns == 3 && r.resident_peak) << r.name;
+}
+
 TEST(OwnStudy, CtrlCEndsItWithTheReportSoFar) {
   StudyFolder f;
   Loader l;

@@ -119,6 +119,15 @@ TEST(ReportHtml, NamesAreText) {
   }
 }
 
+TEST(ReportHtml, FormatsThatShareAShortNameHaveTheWhole) {
+  StudyResult s = sample_result(20);
+  const auto names = [&](const char* label) { return has(report_html(s), ">" + std::string(label) + "</text>"); };
+  EXPECT_TRUE(names("i4") && names("nf4"));
+  s.formats[5].name = "i4(group=64)";
+  EXPECT_TRUE(names("i4(group=64)") && names("i4(group=32)") && names("nf4"));
+  EXPECT_FALSE(names("i4"));
+}
+
 TEST(ReportHtml, StudiesThatAreNotWhole) {
   expect_sound(report_html(StudyResult{}));
 
@@ -163,6 +172,8 @@ TEST(Svg, Ticks) {
   EXPECT_TRUE(round_ticks(0, NAN, 5).at.empty());
   EXPECT_EQ(byte_ticks(24e6, 5).at[1], 5 * 1024 * 1024);
   EXPECT_EQ(bytes_tick(5 * 1024 * 1024), "5 MiB");
+  EXPECT_EQ(bytes_tick(byte_ticks(1.9 * 1024 * 1024, 5).at[3]), "1500 KiB");
+  EXPECT_EQ(bytes_tick(byte_ticks(1.1 * 1024 * 1024, 5).at[2]), "1000 KiB");
   EXPECT_EQ(bytes_tick(0), "0");
 }
 
