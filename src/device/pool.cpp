@@ -36,7 +36,6 @@ constexpr auto kClassOf = [] {  // by the 64 bytes that are begun
 struct Block {
   Block* next;
 };
-[[maybe_unused]] int size_class(size_t bytes) { return kClassOf[(bytes + 63) / 64]; }
 
 constexpr size_t kSlab = 4 * kPage;  // larger ones are seldom wholly free
 constexpr size_t block_bytes(int c) { return kBytes[c]; }
@@ -121,20 +120,25 @@ void pool_release(void* p, size_t) { std::free(p); }
 void pool_trim() {}
 #else
 void* pool_allocate(size_t bytes) {
-  if (bytes > kMost) return pages_allocate(bytes);
-  int c = size_class(bytes);
-  if (Block* b = t_lists.head[c]) [[likely]] {
-    t_lists.head[c] = b->next;
-    return b;
-  }
-  return refill(c);
+  const size_t begun = (bytes + 63) / 64;
+  if (begun >= kClassOf.size()) [[unlikely]]
+    return pages_allocate(bytes);
+  const size_t c = kClassOf[begun];
+  Block*& head = t_lists.head[c];
+  Block* const b = head;
+  if (!b) [[unlikely]]
+    return refill(int(c));
+  head = b->next;
+  return b;
 }
 void pool_release(void* p, size_t bytes) {
-  if (bytes > kMost) return pages_release(p, bytes);
-  int c = size_class(bytes);
+  const size_t begun = (bytes + 63) / 64;
+  if (begun >= kClassOf.size()) [[unlikely]]
+    return pages_release(p, bytes);
+  Block*& head = t_lists.head[kClassOf[begun]];
   auto* b = static_cast<Block*>(p);
-  b->next = t_lists.head[c];
-  t_lists.head[c] = b;
+  b->next = head;
+  head = b;
 }
 void pool_trim() {
   std::lock_guard lock(g_mutex);

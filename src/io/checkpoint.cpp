@@ -252,7 +252,8 @@ void remove_others(const std::string& path, const std::string& kept, const std::
     } catch (const std::exception&) { return; }  // what it names is not known
   }
   for (const std::string& file : parts)
-    if (!named.contains(file) && (replaced.contains(file) || is_ours((folder / file).native()))) fs::remove(folder / file, error);
+    if (!named.contains(file) && (replaced.contains(file) || is_ours((folder / file).native())))
+      fs::remove(folder / file, error);
 }
 
 std::set<std::string> shards_of(const std::string& path) {
