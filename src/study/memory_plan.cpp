@@ -202,7 +202,7 @@ class Planner {
     all_.push_back(std::move(c));
   }
 
-  // What nothing beats in both that changes no more.
+  // What nothing beats in both that changes no more, and needs a disk no more.
   std::vector<PlanCandidate> best() {
     int64_t moved = 0;
     for (const PlanCandidate& c : all_) moved = std::max(moved, c.moved);
@@ -212,11 +212,13 @@ class Planner {
       return std::tuple(a.seconds, a.peak(), changes(a)) < std::tuple(b.seconds, b.peak(), changes(b));
     });
     std::vector<PlanCandidate> kept;
-    int64_t least[4] = {INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX};  // so far, of those that change no more than this
+    constexpr int kDisk = 4, kAll = 8;
+    int64_t least[kAll];  // so far, of those that change no more than this
+    std::fill_n(least, kAll, INT64_MAX);
     for (PlanCandidate& c : all_) {
-      const int change = changes(c);
+      const int change = changes(c) | (c.moved ? kDisk : 0);
       if (c.peak() >= least[change]) continue;
-      for (int more = 0; more < 4; ++more)
+      for (int more = 0; more < kAll; ++more)
         if ((more & change) == change) least[more] = std::min(least[more], c.peak());
       kept.push_back(std::move(c));
     }

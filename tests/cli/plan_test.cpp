@@ -66,13 +66,16 @@ TEST(PlanCommand, TheLeastLimitTrainsToTheSameBitsAndOneByteLessFailsAtOnce) {
   for (const int64_t limit : {in_memory, least}) {
     const Outcome o = train(limit == least ? "disk" : "limited", {"--memory-limit", std::to_string(limit)});
     ASSERT_EQ(o.code, 0) << o.err;
-    EXPECT_EQ(o.err.find("calls again") == std::string::npos, limit == least) << o.err;
-    EXPECT_EQ(o.err.find("parameters and states on disk") != std::string::npos, limit == least) << o.err;
-    EXPECT_EQ(o.err.find("of activations on disk") != std::string::npos, limit == least) << o.err;
+    EXPECT_NE(o.err.find("to fit into"), std::string::npos) << o.err;
+    if (limit == least) {  // above it the disk may be the faster way, or not
+      EXPECT_NE(o.err.find("parameters and states on disk"), std::string::npos) << o.err;
+      EXPECT_NE(o.err.find("of activations on disk"), std::string::npos) << o.err;
+    }
     const auto limited = o.json();
     EXPECT_EQ(limited["weights_sha256"], free["weights_sha256"]);
-    EXPECT_EQ(limited["bytes"]["peak"]["measured"], limit);
-    EXPECT_EQ(limited["bytes"]["peak"]["predicted"], limit);
+    EXPECT_EQ(limited["bytes"]["peak"]["measured"], limited["bytes"]["peak"]["predicted"]);
+    EXPECT_LE(limited["bytes"]["peak"]["measured"].get<int64_t>(), limit);
+    if (limit == least) { EXPECT_EQ(limited["bytes"]["peak"]["measured"], limit); }
   }
   EXPECT_GT(free["bytes"]["peak"]["measured"].get<int64_t>(), in_memory * 11 / 10);
   const std::string words = complaint(train("less", {"--memory-limit", std::to_string(least - 1)}), 1);
@@ -97,17 +100,20 @@ TEST(PlanCommand, AStudyFitsIntoItsLimitToTheSameBits) {
     const Outcome o = study(on_disk ? "disk" : "limited", {"--memory-limit", std::to_string(limit)});
     ASSERT_EQ(o.code, 0) << o.err;
     const auto limited = o.json();
-    EXPECT_EQ(limited["model"]["notes"].dump().find("on disk") != std::string::npos, on_disk) << limited["model"]["notes"];
+    EXPECT_NE(limited["model"]["notes"].dump().find(on_disk ? "on disk" : "To fit into"), std::string::npos)
+        << limited["model"]["notes"];
+    int smaller = 0;  // a recipe that fits as it is takes what it takes
     for (int i = 0; i < 2; ++i) {
       const auto &a = limited["recipes"][i], &b = free["recipes"][i];
       EXPECT_EQ(a["weights_sha256"], b["weights_sha256"]) << a["name"];
       EXPECT_EQ(a["val_loss"], b["val_loss"]) << a["name"];
       EXPECT_EQ(a["bytes"]["peak"]["predicted"], a["bytes"]["peak"]["measured"]) << a["name"];
       EXPECT_LE(a["bytes"]["peak"]["measured"].get<int64_t>(), limit);
-      EXPECT_LT(a["bytes"]["peak"]["measured"].get<int64_t>(), b["bytes"]["peak"]["measured"].get<int64_t>());
+      smaller += a["bytes"]["peak"]["measured"].get<int64_t>() < b["bytes"]["peak"]["measured"].get<int64_t>();
       EXPECT_EQ(limited["formats"][i]["val_loss"], free["formats"][i]["val_loss"]);
       EXPECT_EQ(limited["formats"][i]["bytes"], free["formats"][i]["bytes"]);
     }
+    EXPECT_GT(smaller, 0);
   }
   const int64_t least = least_of("f32", true);
   const std::string words = complaint(study("less", {"--memory-limit", std::to_string(least - 1)}), 1);

@@ -20,7 +20,8 @@ using nlohmann::json;
 json stored_regex() { return json::parse(std::ifstream(test_data("text/data/regex.json"))); }
 
 TEST(regex, classes_hold_what_Onigurumas_hold) {
-  for (const auto& [pattern, expected] : stored_regex()["classes"].items()) {
+  const json stored = stored_regex();
+  for (const auto& [pattern, expected] : stored["classes"].items()) {
     const text::Regex regex(pattern);
     uint64_t n = 0, hash = 0xcbf29ce484222325;
     for (char32_t c = 0; c < 0x110000; ++c) {
