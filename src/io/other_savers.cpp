@@ -30,22 +30,17 @@ std::string save_as_gguf(const std::string& path, const TensorFile& source, cons
   return save_gguf(path, source.tensors(), get, keys, {.max_bytes = int64_t(o.max_shard_size)});
 }
 
-NamedTensors all_of(const TensorFile& source) {
-  NamedTensors all;
-  for (size_t i = 0; i < source.tensors().size(); ++i) all.emplace_back(source.tensors()[i].name, source.get(i));
-  return all;
-}
 // A dict of tensors. PyTorch's file has no place for metadata.
 std::string save_as_torch(const std::string& path, const TensorFile& source, const SaveOptions& o) {
   refuse_parts("PyTorch", o);
   Value::Entries entries;
-  for (auto& [name, t] : all_of(source)) entries.emplace_back(Value(name), Value(t));
+  for (auto& [name, t] : source.all()) entries.emplace_back(Value(name), Value(t));
   save_torch(path, Value::dict(std::move(entries)));
   return path;
 }
 std::string save_as_npz(const std::string& path, const TensorFile& source, const SaveOptions& o) {
   refuse_parts("numpy", o);
-  save_npz(path, all_of(source));
+  save_npz(path, source.all());
   return path;
 }
 

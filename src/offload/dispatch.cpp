@@ -11,6 +11,14 @@
 
 namespace dyadic::inline v1 {
 
+// Into the file, which is made for the first; on meta it lies nowhere.
+static void move(Tensor& p, std::shared_ptr<offload::Spill>& file, const std::string& folder, bool writable) {
+  if (p.is_meta()) return become_view(p, offload::Spill::blank(p));
+  if (!file) file = offload::Spill::make(folder);
+  become_view(p, file->put(p, writable));
+  if (is_offloaded(p)) offload::Pages(p).drop();  // without elements it is not
+}
+
 struct OffloadScope::Mover : nn::NewParameters {
   const std::string folder;
   std::shared_ptr<offload::Spill> file;
@@ -18,10 +26,7 @@ struct OffloadScope::Mover : nn::NewParameters {
   void came(Tensor& p) override {
     if (is_offloaded(p) || (!p.is_meta() && p.device() != cpu)) return;
     const NoGrad guard;
-    if (p.is_meta()) return become_view(p, offload::Spill::blank(p));
-    if (!file) file = offload::Spill::make(folder);
-    become_view(p, file->put(p, true));
-    offload::Pages(p).drop();
+    move(p, file, folder, true);
   }
 };
 OffloadScope::OffloadScope(std::string folder) : mover_(std::make_unique<Mover>(std::move(folder))) {}
@@ -33,14 +38,9 @@ void dispatch_model(nn::Module& model, const DeviceMap& map, const std::string& 
   std::shared_ptr<offload::Spill> file;
   for (auto& [name, p] : model.named_parameters()) {
     if (!is_on_disk(map, name) || is_offloaded(p)) continue;
-    if (p.is_meta()) {
-      become_view(p, offload::Spill::blank(p));
-      continue;
-    }
-    DY_CHECK_AS(ValueError, p.device() == cpu, "device_map: {} is on {}: what goes to disk comes from the cpu", name,
-                p.device().str());
-    if (!file) file = offload::Spill::make(folder);
-    become_view(p, file->put(p, p.requires_grad()));
+    DY_CHECK_AS(ValueError, p.is_meta() || p.device() == cpu, "device_map: {} is on {}: what goes to disk comes from the cpu",
+                name, p.device().str());
+    move(p, file, folder, p.requires_grad());
   }
   offload::Reader::watch(model);
 }

@@ -20,7 +20,7 @@ int64_t StowFile::write(const void* data, int64_t bytes) {
 
 void StowFile::read(int64_t at, void* to, int64_t bytes) {
   const int64_t until = std::min(asked_, at), from = std::max<int64_t>(at - kAhead, 0);
-  if (from < until - kAhead / 2 || from == 0) file_.read_ahead(from, until - from), asked_ = from;
+  if (const int64_t more = until - from; more > (from ? kAhead / 2 : 0)) file_.read_ahead(from, more), asked_ = from;
   file_.read(at, to, bytes, kWhat);
 }
 

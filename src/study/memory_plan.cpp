@@ -182,9 +182,10 @@ class Planner {
     DryRuns dry(subject_, recipe_, plan);
     std::vector<int64_t> cuts = allowed_.accumulation ? pieces() : std::vector<int64_t>();
     cuts.insert(cuts.begin(), 1);
+    Choices ways{nullptr, stowed_};
+    if (smallest_) ways.push_back(smallest_);
     for (int64_t k : cuts)
-      for (const auto& choice : {std::shared_ptr<const Choice>(), smallest_, stowed_})
-        if (choice || k == 1 || !smallest_) keep(dry.run(choice, k));
+      for (const auto& choice : ways) keep(dry.run(choice, k));
   }
 
   void keep(PlanCandidate c) {

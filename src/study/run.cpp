@@ -97,7 +97,7 @@ class StudyWork {
     const int64_t limit = memory_limit() - memory_stats().total;
     if (!memory_limit()) return;
     Plan plan = plan_;
-    plan.offload_folder = ".";  // there will be one
+    plan.offload_folder = q_.out.empty() ? "." : q_.out;  // there, or in a folder of it
     for (const Recipe& r : recipes_) try {
         fitted_[r.name] = plan_training(subject_, r, plan, limit, {}).chosen();
       } catch (const OutOfMemoryError& e) { fail<OutOfMemoryError>("study: {} does not fit: {}", r.name, e.what()); }
