@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/unnamed_file.h"
@@ -34,7 +35,9 @@ double disk_rate(const std::string& folder, int64_t bytes) {
   constexpr int64_t kTried = int64_t(16) << 20;
   const bool cached = bytes < available_memory();
   UnnamedFile file(nearest_folder(folder));
-  file.extend(kTried, "a trial");
+  const std::vector<char> zeros(
+      size_t(1) << 20);  // written, as a full disk ends a process that touches a page it has no place for
+  for (int64_t i = 0; i < kTried; i += int64_t(zeros.size())) file.write(i, zeros.data(), int64_t(zeros.size()), "a trial");
   auto* const at = static_cast<volatile char*>(file.map(0, kTried, true, "a trial"));
   void* const memory = const_cast<char*>(at);
   const auto pass = [&] {  // each page is there anew, read and written, as a step has them
@@ -44,7 +47,6 @@ double disk_rate(const std::string& folder, int64_t bytes) {
     madvise(memory, size_t(kTried), MADV_DONTNEED);
     return seconds_now() - begin;
   };
-  pass();  // the disk finds places
   const double seconds = std::min(pass(), pass());
   munmap(memory, size_t(kTried));
   return 2 * double(kTried) / seconds;

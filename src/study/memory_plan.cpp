@@ -22,6 +22,13 @@ using planning::Choice;
 constexpr int kCuts = 10, kBetween = 3;
 constexpr double kTypicalDisk = 1e9;  // bytes a second
 
+// Where no file can be made, who then writes there says so.
+double disk_rate(const std::string& folder, int64_t bytes) {
+  try {
+    return account::disk_rate(folder, bytes);
+  } catch (const Error&) { return kTypicalDisk; }
+}
+
 // "61 calls again (linear 25, gelu 12, add 12 ...)": the three commonest.
 std::string calls_text(const Choice& choice) {
   std::map<std::string, int> count;
@@ -207,7 +214,7 @@ class Planner {
   std::vector<PlanCandidate> best() {
     int64_t moved = 0;
     for (const PlanCandidate& c : all_) moved = std::max(moved, c.moved);
-    const double rate = moved ? account::disk_rate(plan_.offload_folder, moved / 2) : 1;
+    const double rate = moved ? disk_rate(plan_.offload_folder, moved / 2) : 1;
     for (PlanCandidate& c : all_) c.seconds += double(c.moved) / rate;
     std::stable_sort(all_.begin(), all_.end(), [&](const PlanCandidate& a, const PlanCandidate& b) {
       return std::tuple(a.seconds, a.peak(), changes(a)) < std::tuple(b.seconds, b.peak(), changes(b));

@@ -78,6 +78,10 @@ TEST(PlanCommand, TheLeastLimitTrainsToTheSameBitsAndOneByteLessFailsAtOnce) {
     if (limit == least) { EXPECT_EQ(limited["bytes"]["peak"]["measured"], limit); }
   }
   EXPECT_GT(free["bytes"]["peak"]["measured"].get<int64_t>(), in_memory * 11 / 10);
+  const Outcome nowhere =
+      run(words("train", {"--steps", "6", "--memory-limit", std::to_string(least), "--out", "/proc/nowhere/run"}));
+  EXPECT_EQ(nowhere.code, 1);
+  EXPECT_NE(nowhere.err.find("train: the folder /proc/nowhere/run cannot be written"), std::string::npos) << nowhere.err;
   const std::string words = complaint(train("less", {"--memory-limit", std::to_string(least - 1)}), 1);
   EXPECT_NE(words.find("the least that training takes is " + std::to_string(least) + " bytes"), std::string::npos) << words;
   EXPECT_FALSE(fs::exists(f / "less"));
