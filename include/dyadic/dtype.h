@@ -20,7 +20,7 @@ class DType {
   constexpr explicit DType(const Format* f) : f_(f) {}
   constexpr DType(std::nullopt_t) {}  // none, where one is optional
   // Text in the grammar `name` or `name(option,...)`: "bf16", "bfloat16", "nf4(block=64,double)", "i4(group=32)", "q8_0".
-  // Throws ValueError naming the known formats.
+  // Throws ValueError naming the nearest formats.
   static DType parse(std::string_view text);
 
   const std::string& name() const;       // canonical short text: "bf16", "nf4(block=64,double)"
