@@ -13,6 +13,7 @@
 #include "options.h"
 #include "study/recipe_apply.h"
 #include "study/source.h"
+#include "study/words.h"
 
 namespace dyadic::inline v1::python {
 namespace {
@@ -368,6 +369,8 @@ void add_recipe(nb::module_& t) {
 }  // namespace
 
 void add_study(nb::module_& m) {
+  const auto file = nb::cast<std::string>(nb::module_::import_("dyadic").attr("__file__"));
+  study::g_package_folder = file.substr(0, file.rfind('/') + 1);
   nb::module_ t = m.def_submodule("_study", "What dyadic.study is made of.");
   add_recipe(t);
   add_plan(t);

@@ -20,6 +20,8 @@ std::string short_name(const std::string& name, int most) {
   return name.substr(0, head) + "\u2026" + name.substr(tail);
 }
 
+std::string g_package_folder;
+
 std::string in_one_line(std::string_view what) {
   const auto first_line = [](std::string_view text) { return text.substr(0, text.find('\n')); };
   const size_t trace = what.rfind("Traceback (most recent call last):\n");
@@ -28,7 +30,8 @@ std::string in_one_line(std::string_view what) {
   for (what.remove_prefix(what.find('\n', trace) + 1); what.starts_with(' ');) {
     const std::string_view line = first_line(what);
     if (line.starts_with("  File ")) where = line.substr(2);
-    if (line.starts_with("  File ") && line.find("/dyadic/") == line.npos) outside = where;
+    const bool inside = !g_package_folder.empty() && line.starts_with("  File \"" + g_package_folder);
+    if (line.starts_with("  File ") && !inside) outside = where;
     what.remove_prefix(std::min(line.size() + 1, what.size()));
   }
   return fmt::format("{} ({})", first_line(what), outside.empty() ? where : outside);

@@ -8,6 +8,9 @@ namespace dyadic::inline v1::study {
 // A name in at most so many columns of a terminal: its middle becomes an ellipsis, since names differ at their ends.
 std::string short_name(const std::string& name, int most);
 
+// The folder of the Python package that this is a part of, with a slash behind it; empty: of none.
+extern std::string g_package_folder;
+
 // The first line of an error. One of Python's tells its whole way before: of that, the last place outside of the package.
 std::string in_one_line(std::string_view what);
 

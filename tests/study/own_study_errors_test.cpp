@@ -131,9 +131,15 @@ TEST(OwnStudy, ErrorsInOneLine) {
                   "TypeError: no\nbecause"),
       "TypeError: no (File \"b.py\", line 7, in g)");
   EXPECT_EQ(in_one_line("ValueError: x"), "ValueError: x");
+  g_package_folder = "/x/dyadic/";
   EXPECT_EQ(in_one_line("Traceback (most recent call last):\n  File \"a.py\", line 3, in f\n    g()\n"
                         "  File \"/x/dyadic/nn.py\", line 7, in g\nTypeError: no"),
             "TypeError: no (File \"a.py\", line 3, in f)");
+  g_package_folder = "/x/dyadic/python/dyadic/";  // a program beside it, in a folder of that name
+  EXPECT_EQ(in_one_line("Traceback (most recent call last):\n  File \"/x/dyadic/a.py\", line 3, in f\n    g()\n"
+                        "  File \"/x/dyadic/python/dyadic/nn.py\", line 7, in g\nTypeError: no"),
+            "TypeError: no (File \"/x/dyadic/a.py\", line 3, in f)");
+  g_package_folder.clear();
 }
 
 }  // namespace
