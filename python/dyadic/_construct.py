@@ -115,13 +115,3 @@ def _type(self, dtype=None, non_blocking=False):
 
 
 Tensor.type = _type
-def _conversion(dtype):
-    def convert(self):
-        return self.to(dtype=dtype)
-
-    convert.__doc__ = f"The tensor in {dtype}."
-    return convert
-
-
-for _name, _dtype in {"byte": "uint8", "char": "int8", "cfloat": "complex64", "cdouble": "complex128"}.items():
-    setattr(Tensor, _name, _conversion(_dtype))

@@ -165,10 +165,11 @@ def chain_matmul(*matrices, out=None):
     return result if out is None else _dyadic.add(result, 0, out=out)
 
 
-def gradient(input, *, spacing=1, dim=None, edge_order=1):
+def gradient(input, *, spacing=None, dim=None, edge_order=1):
     """Central differences along each dimension (or those of dim), one-sided at the edges; spacing: one distance, or one per
     dimension, or the places."""
     dims = list(_upto(input.dim())) if dim is None else [dim] if isinstance(dim, int) else list(dim)
+    spacing = 1 if spacing is None else spacing
     spacings = [spacing] * len(dims) if not isinstance(spacing, (list, tuple)) else list(spacing)
     out = []
     for d, h in zip(dims, spacings):

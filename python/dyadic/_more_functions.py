@@ -148,6 +148,8 @@ def index_reduce(input, dim, index, source, reduce, *, include_self=True):
     if index.dim() > 1:
         raise IndexError(f"index_reduce: the index is a vector: it is {list(index.shape)}")
     dim = dim + input.dim() if dim < 0 else dim
+    if not input.dim():
+        return index_reduce(input.reshape(1), 0, index, source.reshape(-1), reduce, include_self=include_self).reshape(())
     shape = [1] * max(source.dim(), 1)
     shape[dim] = index.numel()
     places = index.to(_dyadic.int64).reshape(shape).expand(source.shape if source.dim() else [1])

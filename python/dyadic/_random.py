@@ -5,12 +5,12 @@ from . import _dyadic
 from ._dyadic import Tensor
 
 
-def normal(mean, std=1.0, size=None, *, generator=None, out=None, dtype=None, device=None, requires_grad=False):
+def normal(mean, std=1.0, size=None, *, generator=None, out=None, dtype=None, device=None, requires_grad=False, **memory):
     """Normal numbers: each element of `mean` and `std` has its own; of two numbers `size` of them."""
     if not isinstance(std, Tensor) and std < 0:
         raise RuntimeError(f"normal: std is not negative: it is {std}")
     if size is not None:
-        t = _dyadic.randn(size, dtype=dtype, device=device, generator=generator, out=out)
+        t = _dyadic.randn(size, dtype=dtype, device=device, generator=generator, out=out, **memory)
         with_std = t.mul_(std).add_(mean)
         return with_std.requires_grad_() if requires_grad else with_std
     tensors = [t for t in (mean, std) if isinstance(t, Tensor)]

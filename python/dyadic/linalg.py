@@ -19,7 +19,8 @@ def _least(A, s, atol, rtol):
     if rtol is None:
         eps = finfo(s.dtype).eps * max(A.shape[-2:])
         rtol = eps if atol is None else where(atol > 0, 0.0, eps) if isinstance(atol, Tensor) else 0.0 if atol > 0 else eps
-    return maximum(s.amax(-1, keepdim=True) * _column(rtol), zeros((), dtype=s.dtype) if atol is None else _column(as_tensor(atol, dtype=s.dtype)))
+    largest = s.amax(-1, keepdim=True) if s.shape[-1] else s.new_zeros((*s.shape[:-1], 1))
+    return maximum(largest * _column(rtol), zeros((), dtype=s.dtype) if atol is None else _column(as_tensor(atol, dtype=s.dtype)))
 
 
 def matrix_rank(A, tol=None, hermitian=False, *, atol=None, rtol=None, out=None):

@@ -9,7 +9,10 @@ Tensor compose(Args a) {
   const bool whole = t.dtype().is_integer() && n >= 0;
   if (!whole) check_square("linalg.matrix_power", t, "A");
   DY_CHECK(t.dim() >= 2 && t.size(-1) == t.size(-2), "linalg.matrix_power: needs square matrices: A is {}", describe(t));
-  if (n == 0) return expand(eye_like(t, t.size(-1)), t.sizes()).clone();
+  if (n == 0) {
+    const Tensor one = expand(eye_like(t, t.size(-1)), t.sizes()).clone();
+    return whole ? one : where(zeros({}, boolean, t.device()), t, one);  // it has a gradient: zeros
+  }
   Tensor square = whole ? t : widened(t), result;
   if (n < 0) square = call(Op::linalg_inv_, square);
   for (uint64_t left = n < 0 ? -uint64_t(n) : uint64_t(n);;) {

@@ -4,8 +4,7 @@ namespace dyadic::inline v1::ops::linalg_vander_op {
 namespace {
 
 Tensor compose(Args a) {
-  const Tensor& t = a[arg::x];
-  DY_CHECK(t.dim() >= 1, "linalg.vander: needs at least one dimension: x is {}", describe(t));
+  const Tensor t = a[arg::x].dim() ? a[arg::x] : a[arg::x].reshape({1});
   const int64_t n = !a.has(arg::N) ? t.size(-1) : a[arg::N];
   DY_CHECK(n >= 1, "linalg.vander: no columns: N is {}", n);
   std::vector<int64_t> sizes = t.sizes().vec();

@@ -8,8 +8,9 @@ Tensor compose(Args a) {
   const double p = a[arg::p];
   DY_CHECK_AS(ValueError, p >= 0 && p <= 1, "feature_alpha_dropout: p is not a probability: p is {}", p);
   check_float("feature_alpha_dropout", x, "input");
+  if (!a[arg::training]) return x;
   DY_CHECK(x.dim() >= 2, "feature_alpha_dropout: the input has no channels: input is {}", describe(x));
-  return a[arg::training] ? alpha_masked(x, p, 2) : x;
+  return alpha_masked(x, p, 2);
 }
 
 }  // namespace
@@ -21,7 +22,7 @@ extern constexpr OpDef record = {
     .samples =
         "feature_alpha_dropout(randn(2, 3, 2))\n"
         "feature_alpha_dropout(randn(2, 3, 2), 0.3, True)",
-    .bad = "feature_alpha_dropout(zeros(2), 0.5) => feature_alpha_dropout: the input has no channels: input is f32[2]",
+    .bad = "feature_alpha_dropout(zeros(2), 0.5, True) => feature_alpha_dropout: the input has no channels: input is f32[2]",
     .compose = compose,
     .random = true,
 };

@@ -9,6 +9,7 @@ Tensor compose(Args a) {
   const int64_t n = a[arg::n], dim = wrap_dim("diff", a[arg::dim], t.dim());
   DY_CHECK(t.dim() > 0, "diff: a 0-d tensor has no neighbours");
   DY_CHECK(n >= 0, "diff: negative n: n is {}", n);
+  if (n == 0) return t.clone();  // PyTorch joins nothing to it either
   std::vector<Tensor> parts;
   if (a.has(arg::prepend)) parts.push_back(a[arg::prepend]);
   parts.push_back(t);
@@ -34,7 +35,8 @@ extern constexpr OpDef record = {
         "diff(randn(3, 4))\n"
         "diff(randn(3, 4), 2, 0)\n"
         "diff(randn(3), 1, 0, randn(1), randn(2))\n"
-        "diff(randn(1), 3)",
+        "diff(randn(1), 3)\n"
+        "diff(randn(3), 0, 0, randn(1), randn(2))",
     .bad = "diff(zeros()) => diff: a 0-d tensor has no neighbours",
     .compose = compose,
 };

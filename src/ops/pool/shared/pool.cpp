@@ -148,7 +148,13 @@ Tensor unpooled(const char* who, int64_t rank, Args a) {
              shape_text(given));
     std::copy(given.end() - rank, given.end(), size);  // all sizes may be given, or the last ones
   }
-  return call(Op::max_pool_backward_, x, indices, IntList(size, size_t(rank)));
+  std::vector<int64_t> shape = x.sizes().vec();
+  int64_t places = 1;
+  for (int64_t d = 0; d < rank; ++d) places *= shape[size_t(x.dim() - rank + d)] = size[d];
+  std::vector<int64_t> flat(x.sizes().begin(), x.sizes().end() - rank);
+  flat.push_back(places);
+  // Windows that overlap name a place several times, with one value.
+  return scatter(zeros(flat, x.dtype(), x.device()), -1, flatten(indices, -rank), flatten(x, -rank)).reshape(shape);
 }
 
 }  // namespace dyadic::inline v1::ops
