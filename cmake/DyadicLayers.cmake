@@ -6,7 +6,25 @@
 # C++, which the others are held to.
 set(DY_ISAS sse4 avx2 avx512)
 set(DY_OTHER_COLUMNS reference)
-set(DY_COLUMNS ${DY_ISAS} ${DY_OTHER_COLUMNS})
+set(DY_BUILT_ISAS ${DY_ISAS})
+if(NOT DYADIC_ISAS STREQUAL all)
+  if(DYADIC_ISAS STREQUAL native)
+    try_run(status compiled ${CMAKE_BINARY_DIR}/native_isa SOURCES ${PROJECT_SOURCE_DIR}/cmake/native_isa.cpp
+            CMAKE_FLAGS "-DINCLUDE_DIRECTORIES=${PROJECT_SOURCE_DIR}/src" RUN_OUTPUT_VARIABLE native)
+    string(STRIP "${native}" DY_BUILT_ISAS)
+  else()
+    set(DY_BUILT_ISAS ${DYADIC_ISAS})
+  endif()
+  foreach(isa IN LISTS DY_BUILT_ISAS)
+    if(NOT isa IN_LIST DY_ISAS)
+      message(FATAL_ERROR "DYADIC_ISAS is '${DYADIC_ISAS}': all, native or some of ${DY_ISAS}")
+    endif()
+  endforeach()
+  if(NOT DY_BUILT_ISAS)
+    message(FATAL_ERROR "the processor is too old: it lacks SSE4.2, POPCNT, AES or PCLMUL; x86-64-v2 with AES is needed")
+  endif()
+endif()
+set(DY_COLUMNS ${DY_BUILT_ISAS} ${DY_OTHER_COLUMNS})  # what is compiled; the tables name all
 set(DY_FLAGS_reference -march=x86-64-v2 -maes -mpclmul -mno-mmx)
 set(DY_FLAGS_sse4 -march=x86-64-v2 -maes -mpclmul -mno-mmx)  # tools/check_isa_symbols.py says why not
 set(DY_FLAGS_avx2 -march=x86-64-v3 -maes -mpclmul)
@@ -42,7 +60,7 @@ endfunction()
 # them in a second checkout. What the files keep to themselves must bear their own names, or lie in a namespace of theirs. A file
 # with properties of its own (OBJECT_DEPENDS), or of another column (softmax.reference.cpp), stays by itself. What takes 40 KB is
 # compiled in 3 to 24 s.
-set(DY_BATCH 40000)
+set(DY_BATCH 120000)
 set(DY_ISA_BATCH 12000)  # pointwise ops are short, and vector code takes longer
 function(dy_batches out folder bytes)
   set(batches "")
@@ -118,7 +136,7 @@ function(dy_layer name)
   # Not OpenMP: threads start in parallel_for alone, and g++ refuses a precompiled header made without -fopenmp.
   set(isa_external ${arg_EXTERNAL})
   list(REMOVE_ITEM isa_external OpenMP::OpenMP_CXX)
-  foreach(isa IN LISTS DY_ISAS)
+  foreach(isa IN LISTS DY_BUILT_ISAS)
     if(isa_files)
       add_library(dy_${name}_${isa} OBJECT ${isa_files})
       dy_isa_settings(dy_${name}_${isa} ${isa})

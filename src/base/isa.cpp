@@ -1,40 +1,53 @@
 // Which instruction set's kernels run: found once per process, from the processor and DYADIC_ISA.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <string>
 #include <string_view>
 
 #include "base/check.h"
-#include "base/parallel.h"
+#include "base/processor.h"
+#include "base/random.h"
 
 namespace dyadic::inline v1 {
 
 namespace {
 
+const RandomKernel* const kBuilt[] = {&sse4::random_kernel, &avx2::random_kernel, &avx512::random_kernel};  // null: not built
+
 constexpr const char* kNames[] = {"sse4", "avx2", "avx512"};
+constexpr int kIsas = 3;
+
+std::string built_names() {
+  std::string names;
+  for (int i = 0; i < kIsas; ++i)
+    if (is_built(Isa(i))) names += (names.empty() ? "" : ", ") + std::string(kNames[i]);
+  return names;
+}
 
 Isa of_processor() {
-  // The levels of the x86-64 psABI, as CMake's flags for the kernels name them, plus AES and carry-less multiplication, which
-  // Highway's targets ask for.
-  bool aes = __builtin_cpu_supports("aes") && __builtin_cpu_supports("pclmul");
-  bool v2 = __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("ssse3") && __builtin_cpu_supports("popcnt");
-  if (!aes || !v2)
+  const char* name = isa_of_processor();
+  if (!name)
     fail("dyadic: the processor is too old: it lacks SSE4.2, POPCNT, AES or PCLMUL; x86-64-v2 with AES is needed");
-  bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
-            __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("f16c") && __builtin_cpu_supports("lzcnt") &&
-            __builtin_cpu_supports("movbe");
-  bool v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-            __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
-  return v4 ? Isa::avx512 : v3 ? Isa::avx2 : Isa::sse4;
+  int best = int(std::find(kNames, kNames + kIsas, std::string_view(name)) - kNames);
+  while (best >= 0 && !is_built(Isa(best))) --best;
+  if (best < 0)
+    fail("dyadic: this build is for processors with {}, and this one has {}: ./dev build --portable makes one for both",
+         built_names(), name);
+  return Isa(best);
 }
 
 Isa choose() {
-  Isa best = of_processor();
+  const Isa best = of_processor();
   const char* text = std::getenv("DYADIC_ISA");
   if (!text || !*text) return best;
-  for (int i = 0; i < 3; i++) {
+  for (int i = 0; i < kIsas; i++) {
     if (std::string_view(text) != kNames[i]) continue;
-    if (Isa(i) <= best) return Isa(i);
-    std::fprintf(stderr, "dyadic: DYADIC_ISA=%s is ignored: this processor has %s\n", text, kNames[int(best)]);
+    if (Isa(i) <= best && is_built(Isa(i))) return Isa(i);
+    if (is_built(Isa(i)))
+      std::fprintf(stderr, "dyadic: DYADIC_ISA=%s is ignored: this processor has %s\n", text, kNames[int(best)]);
+    else
+      std::fprintf(stderr, "dyadic: DYADIC_ISA=%s is ignored: this build has %s alone\n", text, built_names().c_str());
     return best;
   }
   std::fprintf(stderr, "dyadic: DYADIC_ISA=%s is ignored: it is none of sse4, avx2, avx512\n", text);
@@ -47,6 +60,7 @@ Isa isa() {
   static const Isa chosen = choose();
   return chosen;
 }
+bool is_built(Isa isa) { return kBuilt[int(isa)] != nullptr; }
 const char* isa_name() { return kNames[int(isa())]; }
 bool has_avx512_bf16() {
   static const bool has = isa() == Isa::avx512 && __builtin_cpu_supports("avx512bf16");

@@ -12,20 +12,27 @@
 namespace dyadic::inline v1 {
 namespace {
 
-constinit int g_column = 0;  // right from the first instruction, if slow; replaced below
+constinit int g_column = int(Column::reference);  // replaced below
 
-[[gnu::constructor]] void pick() { detail::g_kernels = kTables[g_column = int(isa())]; }
+// Before ordinary static initialization of any file.
+[[gnu::constructor(101)]] void pick() {
+  __builtin_cpu_init();  // isa() asks what the compiler's own constructor, of the same priority, would have found
+  detail::g_kernels = kTables[g_column = int(isa())];
+}
 
 }  // namespace
 
 constinit const OpDef* const* const detail::g_records = k_records;
-constinit const Kernel* const* detail::g_kernels = k_sse4;
+constinit const Kernel* const* detail::g_kernels = k_reference;
 
 const OpDef& detail::made_def(Op op) { return made_op(op).def; }
 const Kernel* detail::made_kernel(Op op) { return made_op(op).kernel[g_column]; }
 const char* op_name(Op op) { return is_made(op) ? made_op(op).name.c_str() : kNames[int(op)]; }
 const char* op_family(Op op) { return kFamilies[int(op)]; }
-const Kernel* column_kernel(int column, Op op) { return is_made(op) ? made_op(op).kernel[column] : kTables[column][int(op)]; }
+const Kernel* column_kernel(int column, Op op) {
+  if (column < int(Column::reference) && !is_built(Isa(column))) return nullptr;
+  return is_made(op) ? made_op(op).kernel[column] : kTables[column][int(op)];
+}
 const Kernel* device_kernel(Op op) {
   static const Kernel absent;
   static std::atomic<const Kernel*> known[kOps + kMostMade];

@@ -10,7 +10,7 @@
 #include "formats/text.h"
 #include "formats_list.h"
 
-#define DY_EXTERN(name) extern const FormatDef name##_format;
+#define DY_EXTERN(name) DY_OF_AN_ISA const FormatDef name##_format;
 #define DY_ALL_EXTERN DY_SCALAR_FORMATS(DY_EXTERN) DY_BLOCK_FORMATS(DY_EXTERN)
 namespace dyadic::sse4 {
 DY_ALL_EXTERN

@@ -30,7 +30,7 @@ template <class F, int N, int P> Traced trace(const Traced* in, const Traced* pa
 }
 
 // Whether this column's files carry the records.
-#if DY_ISA_sse4
+#if DY_ISA_reference
 inline constexpr bool kRecords = true;
 #else
 inline constexpr bool kRecords = false;

@@ -32,14 +32,18 @@ find_nvcc() {
   return 1
 }
 
-# Once build/venv is there the release build keeps the Python module on, once --cuda has been asked for the plug-in for GPUs, so that
-# verbs in turn do not reconfigure it.
+# Kernels of this machine's instruction set alone take a third of the time, and are what studies and benchmarks run; the tests want
+# all of them. Once those are there the release build keeps them; once build/venv is there, the Python module, once --cuda has been
+# asked for, the plug-in for GPUs: verbs in turn do not reconfigure it.
 configure_release() {
   local options=(-DCMAKE_BUILD_TYPE=Release) nvcc
+  [[ -f $build/portable ]] || options+=(-DDYADIC_ISAS=native -DDYADIC_TESTS=OFF)
   [[ ! -f $venv/ready ]] || options+=(-DDYADIC_PYTHON=ON -DPython_EXECUTABLE="$venv/bin/python")
   [[ ! -f $build/with-cuda ]] || ! nvcc=$(find_nvcc) || options+=(-DDYADIC_CUDA=ON -DCMAKE_CUDA_COMPILER="$nvcc")
   configure "$release" "${options[@]}"
 }
+
+configure_portable() { touch "$build/portable" && configure_release; }
 
 configure_sanitized() {
   case $1 in

@@ -33,20 +33,21 @@ def kernel_name(record, column, isas):
 
 
 def tables(records, isas, others):
-    """A column per instruction set, then the others; the first one's files carry the pointwise ops' records."""
+    """A column per instruction set, of which not all may be built, then the others; the last one's files carry the pointwise ops' records."""
     columns = isas + others
     pointwise = [r for r in records if r.family == "pointwise"]
     text = ""
     for column in columns:
-        declared = "".join(f"extern const PointwiseRecord<kRecords> {r.op}_op;\n" for r in pointwise)
-        text += f"namespace dyadic::{column} {{\ninline constexpr bool kRecords = {str(column == columns[0]).lower()};\n{declared}}}\n"
+        extern = "DY_OF_AN_ISA" if column in isas else "extern"
+        declared = "".join(f"{extern} const PointwiseRecord<kRecords> {r.op}_op;\n" for r in pointwise)
+        text += f"namespace dyadic::{column} {{\ninline constexpr bool kRecords = {str(column == columns[-1]).lower()};\n{declared}}}\n"
     text += "namespace dyadic::inline v1 {\nnamespace ops {\n"
     for r in records:
         if r not in pointwise:
             kernels = "".join(f"extern const Kernel {name.rsplit('::', 1)[1]}; " for name in dict.fromkeys(kernel_name(r, c, isas) for c in columns) if name)
             text += f"namespace {r.op}_op {{ extern const OpDef record; {kernels}}}\n"
     text += "}\nnamespace {\n"
-    text += table("OpDef", "k_records", [f"dyadic::{columns[0]}::{r.op}_op.def" if r in pointwise else f"ops::{r.op}_op::record" for r in records])
+    text += table("OpDef", "k_records", [f"dyadic::{columns[-1]}::{r.op}_op.def" if r in pointwise else f"ops::{r.op}_op::record" for r in records])
     for column in columns:
         text += table("Kernel", f"k_{column}", [f"dyadic::{column}::{r.op}_op.kernel" if r in pointwise else kernel_name(r, column, isas) for r in records])
     text += "constinit const Kernel* const* const kTables[] = {" + ", ".join(f"k_{c}" for c in columns) + "};\n"
