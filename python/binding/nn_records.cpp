@@ -6,6 +6,7 @@
 
 #include "arguments.h"
 #include "dyadic/nn_layers.h"
+#include "dyadic/numbers.h"
 #include "nn.h"
 
 namespace dyadic::inline v1::python {
@@ -99,7 +100,12 @@ nb::object forward_by_signature(Layer& layer, nb::args inputs, nb::kwargs named)
   for (Tensor& t : out) all.append(t);
   return nb::tuple(all);
 }
+// A list of integers is a tensor of them: of lengths, as CTCLoss takes them.
 Tensor read_input(const Layer& layer, nb::handle o) {
+  if (PyList_Check(o.ptr()) || PyTuple_Check(o.ptr())) {
+    std::vector<int64_t> lengths;
+    if (nb::try_cast(o, lengths)) return dyadic::tensor(lengths, i64);
+  }
   DY_CHECK_AS(TypeError, o.is_none() || is_tensor(o.ptr()), "{}: an input has the wrong type: it is {}; it takes Tensors",
               layer.kind(), Py_TYPE(o.ptr())->tp_name);
   return o.is_none() ? Tensor() : tensor_of(o.ptr());

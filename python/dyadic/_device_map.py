@@ -1,21 +1,8 @@
 """Where the modules of a model lie: device maps in accelerate's form."""
-import re
 from collections import OrderedDict
 
 from . import _dyadic
-
-_UNITS = {"": 1} | {f"{prefix}{end}": base**power for power, prefix in enumerate("KMGT", 1) for end, base in (("B", 1000), ("iB", 1024))}
-
-
-def _bytes(name, size):
-    """Of "4GiB", "500MB" (a thousand thousand each) or a number."""
-    if isinstance(size, int):
-        return size
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]i?B)?", size.strip(), re.IGNORECASE)
-    units = {unit.lower(): factor for unit, factor in _UNITS.items()}
-    if not found:
-        raise ValueError(f"max_memory: {name!r} is {size!r}, and not like 4GiB, 500MB or a number of bytes")
-    return int(float(found[1]) * units[(found[2] or "").lower()])
+from ._sizes import size_in_bytes
 
 
 def infer_auto_device_map(model, max_memory=None, no_split_module_classes=None):
@@ -30,7 +17,7 @@ def infer_auto_device_map(model, max_memory=None, no_split_module_classes=None):
     for name in given:
         if name not in ("cpu", "disk"):
             raise ValueError(f"max_memory: {name!r}: parts of a model lie on cpu or disk")
-    sizes = {name: _bytes(name, size) for name, size in given.items()}
+    sizes = {name: size_in_bytes(size, f"max_memory: {name!r}") for name, size in given.items()}
     classes = [no_split_module_classes] if isinstance(no_split_module_classes, str) else list(no_split_module_classes or ())
     return OrderedDict(_dyadic._infer_device_map(model, sizes.get("cpu", 0), sizes.get("disk", -1), classes))
 

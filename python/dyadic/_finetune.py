@@ -6,7 +6,7 @@ import os
 from typing import Any, NamedTuple
 
 from . import _dyadic
-from ._plan import _bytes
+from ._sizes import size_in_bytes
 from .distributed import is_initialized
 from ._pretrained import LoraConfig, from_pretrained
 
@@ -93,7 +93,7 @@ def _train(run, lesson, model, data, tokenizer, base, eval, on_step, options):
     for name in ("out", "model_path"):
         options[name] = "" if options[name] is None else os.fspath(options[name])
     options |= dict(lora=_lora_text(options["lora"]), epochs=float(options["epochs"]), state=_format(options["state"]),
-                    compute=_format(options["compute"]), wire=_format(options["wire"]), merge=options["merge"] or "none", memory_limit=_bytes(options["memory_limit"]))
+                    compute=_format(options["compute"]), wire=_format(options["wire"]), merge=options["merge"] or "none", memory_limit=size_in_bytes(options["memory_limit"] or 0, "memory_limit"))
     jsonl, name = _jsonl(data)
     report = run(model, tokenizer, jsonl, name, options, None if eval is None else _jsonl(eval)[0], on_step, *lesson)
     merges = [MergeChoice(**m) for m in report.pop("merges")]

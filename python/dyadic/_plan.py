@@ -4,20 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from ._sizes import size_in_bytes
+
 __all__ = ["MemoryPlan", "plan"]
-
-
-def _bytes(limit: int | str | None) -> int:
-    if limit is None or isinstance(limit, int):
-        return limit or 0
-    found = re.fullmatch(r"([0-9.]+)([KMGT]?)i?B?", limit)
-    if not found:
-        raise ValueError(f"memory_limit: {limit!r} is not a number of bytes; write \"500M\" or \"2G\"")
-    return int(float(found[1]) * 1024 ** " KMGT".index(found[2] or " "))
 
 
 class MemoryPlan:
@@ -103,7 +95,7 @@ def plan(
             study._recipes([recipe])[0],
             arguments.name_of(optimizer),
             dict(optimizer_options or {}),
-            _bytes(memory_limit),
+            size_in_bytes(memory_limit or 0, "memory_limit"),
             os.fspath(offload_folder or ""),
             list(allow),
         )

@@ -5,7 +5,6 @@
 #include <string>
 #include <string_view>
 
-#include "base/check.h"
 #include "base/processor.h"
 #include "base/random.h"
 
@@ -25,15 +24,20 @@ std::string built_names() {
   return names;
 }
 
+// Before main, where nobody catches what is thrown.
+[[noreturn]] void end(const std::string& why) {
+  std::fprintf(stderr, "dyadic: %s\n", why.c_str());
+  std::_Exit(1);
+}
+
 Isa of_processor() {
   const char* name = isa_of_processor();
-  if (!name)
-    fail("dyadic: the processor is too old: it lacks SSE4.2, POPCNT, AES or PCLMUL; x86-64-v2 with AES is needed");
+  if (!name) end("the processor is too old: it lacks SSE4.2, POPCNT, AES or PCLMUL; x86-64-v2 with AES is needed");
   int best = int(std::find(kNames, kNames + kIsas, std::string_view(name)) - kNames);
   while (best >= 0 && !is_built(Isa(best))) --best;
   if (best < 0)
-    fail("dyadic: this build is for processors with {}, and this one has {}: ./dev build --portable makes one for both",
-         built_names(), name);
+    end("this build is for processors with " + built_names() + ", and this one has " + name +
+        ": ./dev build --portable makes one for both");
   return Isa(best);
 }
 

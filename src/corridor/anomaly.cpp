@@ -58,7 +58,7 @@ void raise_anomaly(const char* node, const Tensor& gradient, int input) {
        elsewhere ? s.op : "", place.empty() ? "" : " in ", place);
 }
 
-[[gnu::constructor]] static void install() {
+[[gnu::constructor]] static void install_anomaly() {
   g_interceptors[int(Stage::anomaly)] = {.modes = kAnomaly, .observe = watch_result};
 }
 

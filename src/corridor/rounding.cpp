@@ -157,7 +157,7 @@ static void compare_with_shadow(const Call& c) {
       count(c.name, out[j], shadow[j], fresh);
 }
 
-[[gnu::constructor]] static void install() {
+[[gnu::constructor]] static void install_rounding() {
   g_interceptors[int(Stage::rounding)] = {.modes = kRounding, .observe = compare_with_shadow};
 }
 

@@ -41,7 +41,7 @@ constexpr const char* kOtherForm = "another thread's result";  // or one in anot
 
 }  // namespace
 
-[[gnu::constructor]] static void install() {
+[[gnu::constructor]] static void install_window() {
   g_settle = settle_windows;
   g_defer = [](const Invocation& v, const OpDef& op) { return window().defer(v, op); };
   g_defer_in_place = [](const Invocation& v, const OpDef& op) { return window().defer_in_place(v, op); };

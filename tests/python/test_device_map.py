@@ -74,7 +74,7 @@ def test_maps_have_accelerates_form():
     found = infer_auto_device_map(model, max_memory={"cpu": 2 * block + 3 * 4 * 40 * 32, "disk": "1GB"})
     assert list(found.items()) == [("embed", "cpu"), ("blocks.0", "cpu"), ("blocks.1", "cpu"), ("blocks.2", "disk"), ("head", "disk")]
     assert infer_auto_device_map(model, {"cpu": "30KiB"}, no_split_module_classes="Net") == {"": "disk"}
-    with pytest.raises(ValueError, match="max_memory: 'cpu' is '4 apples', and not like 4GiB"):
+    with pytest.raises(ValueError, match="max_memory: 'cpu': '4 apples' is not a number of bytes"):
         infer_auto_device_map(model, {"cpu": "4 apples"})
     with pytest.raises(ValueError, match="max_memory: 0: parts of a model lie on cpu or disk"):
         infer_auto_device_map(model, {0: "10GiB"})

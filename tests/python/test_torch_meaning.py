@@ -156,3 +156,84 @@ def test_the_next_number_moves_with_its_neighbour():
     y.sum().backward()
     assert y.tolist() == [np.nextafter(np.float32(1), np.float32(2)), np.nextafter(np.float32(2), np.float32(1))]
     assert a.grad.tolist() == [1, 1] and b.grad.tolist() == [0, 0]
+
+
+def gradients(result, *inputs):
+    return dy.autograd.grad(result.sum(), inputs)
+
+
+def test_a_tensor_that_fills_has_a_gradient():
+    x, value = dy.ones(2, 3, requires_grad=True), dy.tensor(2.0, requires_grad=True)
+    y = x.index_fill(1, dy.tensor([0, 2, 0]), value)
+    assert y.tolist() == [[2, 1, 2], [2, 1, 2]]
+    dx, dvalue = gradients(y, x, value)
+    assert dx.tolist() == [[0, 1, 0], [0, 1, 0]] and dvalue.item() == 4
+    assert dy.tensor(5.0).index_fill(0, dy.tensor([0]), dy.tensor(3.0)).item() == 3
+
+
+def test_gradients_that_are_zeros_are_there():
+    x = dy.tensor([3.0, 0.0, float("inf")], requires_grad=True)
+    assert dy.linalg.vector_norm(x, 0).item() == 2
+    assert gradients(dy.linalg.vector_norm(x, 0), x)[0].tolist() == [0, 0, 0]
+    a = dy.tensor([[2.0, float("nan")], [0.0, 1.0]], requires_grad=True)
+    assert dy.linalg.matrix_power(a, 0).tolist() == [[1, 0], [0, 1]]
+    assert gradients(dy.linalg.matrix_power(a, 0), a)[0].tolist() == [[0, 0], [0, 0]]
+    b, c = dy.ones(5, 5, 0, requires_grad=True), dy.ones(0, 5, requires_grad=True)
+    assert [g.shape for g in gradients(b @ c, b, c)] == [(5, 5, 0), (0, 5)]
+    s, source = dy.tensor(2.0, requires_grad=True), dy.tensor(3.0, requires_grad=True)
+    largest = dy.index_reduce(s, 0, dy.tensor([0]), source, "amax")
+    assert largest.shape == () and [g.item() for g in gradients(largest, s, source)] == [0, 1]
+
+
+def test_windows_that_overlap_name_a_place_twice():
+    x = dy.tensor([[[1.0, 5.0, 2.0]]])
+    values, places = F.max_pool1d(x, 2, 1, return_indices=True)
+    assert F.max_unpool1d(values, places, 2, 1).tolist() == [[[0, 5, 0]]]
+    whole, at = F.max_pool2d(dy.arange(16, dtype=dy.int32).reshape(1, 4, 4), 2, return_indices=True)
+    assert whole.tolist() == [[[5, 7], [13, 15]]] and whole.dtype == dy.int32 and at.tolist() == whole.tolist()
+
+
+def test_what_is_cut_and_padded_in_a_circle():
+    x = dy.arange(16.0).reshape(1, 1, 4, 4)
+    assert F.pad(x, (-1, 1, -2, 1), "circular")[0, 0].tolist() == [[9, 10, 11, 9], [13, 14, 15, 13], [9, 10, 11, 9]]
+
+
+def test_numbers_at_their_edges():
+    assert dy.diff(dy.ones(3), n=0, prepend=dy.zeros(1)).tolist() == [1, 1, 1]
+    close(dy.logit(dy.tensor([0.1, 0.5, 0.7]), 0.6), np.log([1.5, 1.5, 2 / 3]))
+    assert dy.linalg.vander(dy.tensor(2.0), N=3).tolist() == [[1, 2, 4]]
+    assert dy.linalg.pinv(dy.ones(0, 0), rtol=dy.tensor(1.0)).shape == (0, 0)
+    assert F.feature_alpha_dropout(dy.ones(5)).tolist() == [1] * 5
+    assert dy.gradient(dy.tensor([1.0, 2.0, 4.0]), spacing=None, dim=None)[0].tolist() == [1, 1.5, 2]
+    assert dy.normal(1.5, 0.0, [2], dtype=dy.float64, layout=dy.strided).tolist() == [1.5, 1.5]
+
+
+def test_flags_by_place():
+    x = dy.ones(2)
+    assert x.to("cpu", dy.float64, False, True).dtype == dy.float64
+    assert x.to(dy.float32, False, True) is not x and x.to(dy.float32, False) is x and x.to("cpu", dy.float32, True) is x
+    assert x.to(x.double(), True, False).dtype == dy.float64 and x.to("cpu", dy.float32, False, True) is not x
+    assert x.byte(memory_format=dy.preserve_format).dtype == dy.uint8 and x.cfloat().dtype == dy.complex64
+    with pytest.raises(TypeError, match="dtype"):
+        x.to("cpu", 3)
+
+
+def test_two_sides_of_a_spectrum_are_taken_for_mirrors():
+    spectrum = dy.randn(10, 2, dtype=dy.complex128)
+    window = dy.ones(10, dtype=dy.float64)
+    close(dy.istft(spectrum, 10, window=window, onesided=False), dy.istft(spectrum[:6], 10, window=window, onesided=True).numpy())
+
+
+@pytest.mark.parametrize("name, sizes", [("conv1d", (5,)), ("conv2d", (5, 4)), ("conv_transpose1d", (5,)), ("conv_transpose2d", (5, 4))])
+def test_convolutions_of_complex_numbers(name, sizes):
+    op = getattr(F, name)
+    x, w, b = (dy.randn(*n, dtype=dy.complex128, requires_grad=True) for n in ((2, 4, *sizes), (4, 2, *[3] * len(sizes)), (4,)))
+    options = dict(stride=2, padding=1, groups=2)
+    parts = lambda p, q: op(getattr(x, p), getattr(w, q), **options)
+    y = op(x, w, b, **options)
+    column = b.detach().reshape(-1, *[1] * len(sizes)).numpy()
+    close(y, dy.complex(parts("real", "real") - parts("imag", "imag"), parts("real", "imag") + parts("imag", "real")).detach().numpy() + column)
+    assert op(x[0], w, b, **options).shape == y.shape[1:]
+    assert dy.autograd.gradcheck(lambda *a: op(*a, **options), (x, w, b))
+    with pytest.raises(TypeError, match="dtypes differ"):
+        op(x, w.real, b)

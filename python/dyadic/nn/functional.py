@@ -106,7 +106,10 @@ def _max_pool(n):
         if not return_indices:
             return op(input, kernel_size, stride, padding, dilation, ceil_mode)
         sizes = [_spread(v, n) for v in (kernel_size, kernel_size if stride is None else stride, padding, dilation)]
-        return _dyadic._parts.max_pool(input, *sizes, ceil_mode)
+        if input.is_floating_point():
+            return _dyadic._parts.max_pool(input, *sizes, ceil_mode)
+        values, places = _dyadic._parts.max_pool(input.double(), *sizes, ceil_mode)  # integers, compared as op does
+        return values.to(input.dtype), places
 
     max_pool.__name__, max_pool.__doc__ = f"max_pool{n}d", op.__doc__
     return max_pool

@@ -19,7 +19,8 @@ extern constexpr OpDef record = {
     .kind = OpKind::composite,
     .samples =
         "conv2d(randn(2, 2, 5, 4), randn(3, 2, 3, 2), randn(3))\n"
-        "conv2d(randn(2, 5, 4), randn(4, 1, 3, 2), None, [2], [1], [1], 2)",
+        "conv2d(randn(2, 5, 4), randn(4, 1, 3, 2), None, [2], [1], [1], 2)\n"
+        "conv2d(randn(1, 2, 5, 4; complex), randn(2, 1, 3, 2; complex), None, [1], [0], [1], 2)",
     .bad =
         "conv2d(zeros(3), zeros(1, 1, 3, 3)) => conv2d: the input has 3 or 4 dimensions: input is f32[3]\n"
         "conv2d(zeros(1, 1, 5, 4), zeros(1, 1, 3, 2), None, [1], [-1]) => conv2d: negative padding: padding is [-1]",

@@ -27,9 +27,9 @@ Tensor compose(Args a) {
            f.size, onesided, complex_out);
   Tensor x = (t.dim() == 2 ? unsqueeze(t, 0) : t).transpose(1, 2);
   const std::string_view scale = a[arg::normalized] ? "ortho" : "backward";
-  x = onesided ? transform_half(who, x, f.size, -1, scale, Direction::inverse)
-               : transform(who, x, Arg(), -1, scale, Direction::inverse);
-  if (!onesided && !complex_out) x = real(x);
+  if (!onesided && !complex_out) x = narrow(x, -1, 0, f.size / 2 + 1);  // the other half is taken for its mirror
+  x = complex_out ? transform(who, x, Arg(), -1, scale, Direction::inverse)
+                  : transform_half(who, x, f.size, -1, scale, Direction::inverse);
   const Tensor window = f.window.defined() ? f.window : ones({f.size}, x.dtype().to_real(), x.device());
   const int64_t frames = x.size(1), all = f.size + f.hop * (frames - 1), from = center ? f.size / 2 : 0;
   const bool given = a.has(arg::length);

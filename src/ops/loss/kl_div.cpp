@@ -6,7 +6,7 @@ namespace {
 Tensor compose(Args a) {
   const Tensor &x = a[arg::input], &t = a[arg::target];
   check_float("kl_div", a[arg::input], "input");
-  Tensor safe = a[arg::log_target] ? Tensor() : where(gt(t, 0.0), t, scalar_tensor(1.0));
+  Tensor safe = a[arg::log_target] ? Tensor() : where(ne(t, 0.0), t, scalar_tensor(1.0));
   Tensor r = a[arg::log_target] ? mul(exp(t), sub(t, x)) : sub(mul(safe, log(safe)), mul(t, x));
   if (a[arg::reduction] != "batchmean") return reduced("kl_div", r, a[arg::reduction]);
   return x.dim() ? div(sum(r), double(x.size(0))) : sum(r);

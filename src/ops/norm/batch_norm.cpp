@@ -26,6 +26,10 @@ Tensor compose(Args a) {
     if (a.has(arg::bias)) shift = add(shift, a[arg::bias]);
     return add(mul(x, per_channel(scale, x.dim())), per_channel(shift, x.dim())).to(plain(x));
   }
+  if (x.numel() == 0) {  // nothing to learn statistics from
+    const Tensor y = a.has(arg::weight) ? mul(x, per_channel(a[arg::weight], x.dim())) : x.clone();
+    return a.has(arg::bias) ? add(y, per_channel(a[arg::bias], x.dim())).to(plain(x)) : y.to(plain(x));
+  }
   DY_CHECK_AS(ValueError, n > 1, "batch_norm: one value per channel has no variance in training: input is {}", describe(x));
   Tensor statistics[2];
   const Tensor y =

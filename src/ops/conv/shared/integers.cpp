@@ -7,13 +7,6 @@
 namespace dyadic::inline v1::ops {
 namespace {
 
-void check_integers(const char* who, const Tensor& x, const Tensor& w, const Tensor& bias) {
-  for (const Tensor* t : {&w, &bias})
-    DY_CHECK_AS(TypeError, !t->defined() || t->dtype() == x.dtype(),
-                "{}: dtypes differ: input is {}, {} is {}; convert one with .to", who, describe(x), t == &w ? "weight" : "bias",
-                describe(*t));
-}
-
 // Calls f(tap, position) of every tap of a kernel of `rank` dimensions.
 template <class F> void each_tap(const ConvShape& s, int64_t rank, F&& f) {
   for (int64_t tap = 0; tap < s.taps(); ++tap) {
@@ -35,17 +28,10 @@ std::vector<int64_t> joined(std::initializer_list<int64_t> first, const int64_t*
   all.insert(all.end(), sizes, sizes + rank);
   return all;
 }
-Tensor biased(const Tensor& y, const Tensor& bias, int64_t rank) {
-  if (!bias.defined()) return y;
-  std::vector<int64_t> column(size_t(rank + 1), 1);
-  column[0] = bias.numel();
-  return add(y, bias.reshape(column));
-}
-
 }  // namespace
 
 Tensor integer_conv(const char* who, const Tensor& x, const Tensor& w, const Tensor& bias, const ConvArguments& a) {
-  check_integers(who, x, w, bias);
+  check_same_dtypes(who, x, w, bias);
   const ConvShape& s = a.shape;
   const int64_t rank = a.rank, first = 3 - rank;
   std::vector<int64_t> pads;  // of the last dimension first
@@ -65,7 +51,7 @@ Tensor integer_conv(const char* who, const Tensor& x, const Tensor& w, const Ten
 }
 
 Tensor integer_conv_transpose(const char* who, const Tensor& x, const Tensor& w, const Tensor& bias, const ConvArguments& a) {
-  check_integers(who, x, w, bias);
+  check_same_dtypes(who, x, w, bias);
   const ConvShape& s = a.shape;  // of the convolution that this one turns round: x has its results' sizes
   const int64_t rank = a.rank, first = 3 - rank;
   int64_t whole[3];

@@ -53,6 +53,20 @@ ConvArguments conv_arguments(const char* who, IntList x, IntList w, IntList stri
   return a;
 }
 
+void check_same_dtypes(const char* who, const Tensor& x, const Tensor& w, const Tensor& bias) {
+  for (const Tensor* t : {&w, &bias})
+    DY_CHECK_AS(TypeError, !t->defined() || t->dtype() == x.dtype(),
+                "{}: dtypes differ: input is {}, {} is {}; convert one with .to", who, describe(x), t == &w ? "weight" : "bias",
+                describe(*t));
+}
+
+Tensor biased(const Tensor& y, const Tensor& bias, int64_t rank) {
+  if (!bias.defined()) return y;
+  std::vector<int64_t> column(size_t(rank + 1), 1);
+  column[0] = bias.numel();
+  return add(y, bias.reshape(column));
+}
+
 DType conv_type(const char* who, const Tensor& x, const Tensor& w) {
   check_float(who, x, "input");
   check_float(who, w, "weight");
@@ -82,6 +96,14 @@ void check_padding(const char* who, IntList padding) {
   for (int64_t p : padding) DY_CHECK(p >= 0, "{}: negative padding: padding is {}", who, shape_text(padding));
 }
 
+// Of complex numbers: four of their parts.
+template <class F>
+Tensor by_parts(const char* who, const Tensor& x, const Tensor& w, const Tensor& bias, int64_t rank, F&& conv) {
+  check_same_dtypes(who, x, w, bias);
+  const Tensor a = real(x), b = imag(x), c = real(w), d = imag(w);
+  return biased(complex(sub(conv(a, c), conv(b, d)), add(conv(a, d), conv(b, c))), bias, rank);
+}
+
 }  // namespace
 
 Tensor conv_nd(const char* who, int64_t rank, Args a) {
@@ -90,10 +112,14 @@ Tensor conv_nd(const char* who, int64_t rank, Args a) {
   const Tensor x = batched(who, a[arg::input], rank), &w = a[arg::weight], bias = optional(a.arg(arg::bias));
   const IntList stride = a[arg::stride], padding = a[arg::padding], dilation = a[arg::dilation];
   const int64_t groups = a[arg::groups];
+  const auto conv = [&](const Tensor& x, const Tensor& w, const Tensor& bias = {}) {
+    return call(Op::convolution_, x, w, bias, stride, padding, dilation, groups);
+  };
   const Tensor r =
       x.dtype().is_integer()
           ? integer_conv(who, x, w, bias, conv_arguments(who, x.sizes(), w.sizes(), stride, padding, dilation, groups))
-          : call(Op::convolution_, x, w, bias, stride, padding, dilation, groups);
+      : x.dtype().is_complex() ? by_parts(who, x, w, bias, rank, conv)
+                               : conv(x, w, bias);
   return a[arg::input].dim() == rank + 1 ? squeeze(r, 0) : r;
 }
 
@@ -127,23 +153,20 @@ Tensor conv_transpose_nd(const char* who, int64_t rank, Args a) {
     padding[rank + d] = padding[d] - more[d];
   }
   const auto n = size_t(rank);
-  Arg args[] = {x,
-                w,
-                a.arg(arg::bias),
-                IntList(size, n),
-                IntList(stride, n),
-                IntList(padding, 2 * n),
-                IntList(dilation, n),
-                a[arg::groups]};
+  const Tensor bias = optional(a.arg(arg::bias));
+  const auto conv = [&](const Tensor& x, const Tensor& w, const Tensor& bias = {}) {
+    return call(Op::convolution_transpose_, x, w, bias, IntList(size, n), IntList(stride, n), IntList(padding, 2 * n),
+                IntList(dilation, n), a[arg::groups]);
+  };
   Tensor r;
   if (x.dtype().is_integer()) {
     std::vector<int64_t> result{x.size(0), w.size(1) * a[arg::groups]};
     result.insert(result.end(), size, size + rank);
     r = integer_conv_transpose(
-        who, x, w, optional(a.arg(arg::bias)),
+        who, x, w, bias,
         conv_arguments(who, result, w.sizes(), {stride, n}, {padding, 2 * n}, {dilation, n}, a[arg::groups]));
   } else {
-    call_op(Op::convolution_transpose_, args, 8, &r);
+    r = x.dtype().is_complex() ? by_parts(who, x, w, bias, rank, conv) : conv(x, w, bias);
   }
   return a[arg::input].dim() == rank + 1 ? squeeze(r, 0) : r;
 }

@@ -27,7 +27,7 @@ std::vector<Tensor> fractional_max(const char* who, int64_t rank, Args a) {
   spread(who, "output_size", a[arg::output_size], rank, count);
   const Tensor drawn =
       a.has(arg::_random_samples) ? a[arg::_random_samples] : rand({x.size(0), x.size(1), rank}, plain(x), x.device());
-  DY_CHECK(drawn.dim() == 3 && drawn.size(0) == x.size(0) && drawn.size(1) == x.size(1) && drawn.size(2) == rank,
+  DY_CHECK(drawn.dim() == 3 && drawn.size(0) >= x.size(0) && drawn.size(1) == x.size(1) && drawn.size(2) == rank,
            "{}: a number in [0, 1) for each channel and dimension is needed: input is {}, _random_samples is {}", who,
            describe(input), describe(drawn));
   // The place of each element of each window in a channel: [N, C, windows ..., elements of one ...].
@@ -40,7 +40,7 @@ std::vector<Tensor> fractional_max(const char* who, int64_t rank, Args a) {
              "{}: the windows do not fit: input is {}, kernel_size is {}, output_size is {}", who, describe(input),
              shape_text({kernel, size_t(rank)}), shape_text({count, size_t(rank)}));
     // Of the samples the last is the first dimension's in images; in volumes each has its own.
-    const Tensor from = beginnings(select(drawn, -1, rank == 2 ? 1 - k : k).detach(), n, kernel[k], count[k]);
+    const Tensor from = beginnings(select(narrow(drawn, 0, 0, x.size(0)), -1, rank == 2 ? 1 - k : k).detach(), n, kernel[k], count[k]);
     std::vector<int64_t> shape(size_t(2 + 2 * rank), 1);
     shape[0] = x.size(0), shape[1] = x.size(1), shape[size_t(2 + k)] = count[k], shape[size_t(2 + rank + k)] = kernel[k];
     Tensor at = add(unsqueeze(from, -1), arange(0, kernel[k], 1, i64, x.device())).reshape(shape);
