@@ -291,8 +291,12 @@ void add_autograd() {
   method(
       "fill_",
       [](nb::handle self, nb::handle value) {
-        auto v = read_number(value.ptr());
-        if (!v && is_tensor(value.ptr())) v = tensor_of(value.ptr()).item_scalar();
+        if (is_tensor(value.ptr())) {  // with its history
+          const Tensor& one = tensor_of(value.ptr());
+          DY_CHECK(one.dim() == 0, "fill_: it takes one number: value is {}", describe(one));
+          return changed(self, [&](const Tensor& t) { t.copy_(one); });
+        }
+        const auto v = read_number(value.ptr());
         DY_CHECK_AS(TypeError, v, "fill_: an argument has the wrong type: value is {}; it takes a number",
                     Py_TYPE(value.ptr())->tp_name);
         return changed(self, [&](const Tensor& t) { t.fill_(*v); });

@@ -18,6 +18,7 @@ void add_program(nb::module_& m);          // program.cpp
 void add_prune(nb::module_& m);            // prune.cpp
 void add_quant(nb::module_& m);            // quant.cpp
 void add_quasirandom(nb::module_& m);      // quasirandom.cpp
+void add_vmap(nb::module_& m);             // vmap.cpp
 void add_sparse(nb::module_& m);           // sparse.cpp
 void add_type_changes(nb::module_& m);     // metaclass.cpp
 void add_overrides(nb::module_& m);        // overrides.cpp
@@ -116,6 +117,7 @@ NB_MODULE(_dyadic, m) {
   add_sparse(m);
   add_nested(m);
   add_quasirandom(m);
+  add_vmap(m);
   add_prune(m);
   add_finetune(m);
   add_program(m);

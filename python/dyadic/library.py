@@ -3,9 +3,10 @@ import functools
 import inspect
 from collections.abc import Sequence
 
-from . import _dyadic, _ops
+from . import _dyadic, _levels, _ops
 from ._ignored import ignored as _ignored
 from .autograd import Function, no_grad
+from .func._rules import by_rule, per_entry
 from .utils import _pytree
 
 __all__ = """
@@ -27,7 +28,7 @@ class CustomOpDef:
         if "::" not in qualified:
             raise ValueError(f'library: an op\'s name is "namespace::name", not "{qualified}"')
         self._qualname, self._function, self._schema = qualified, None, None
-        self._fake = self._backward = self._setup = self._autocast = self._opoverload = None
+        self._fake = self._backward = self._setup = self._autocast = self._vmap = self._opoverload = None
         _ops_by_name[qualified] = self
 
     def _define(self, function, schema):
@@ -40,11 +41,19 @@ class CustomOpDef:
 
     def __call__(self, *args, **kwargs):
         tensors = _tensors((args, kwargs))
+        if _levels.differs(tensors):
+            return self._of_entries(args, kwargs)
         if self._autocast and _dyadic.is_autocast_enabled("cpu"):
             args, kwargs = _pytree.tree_map_only(_dyadic.Tensor, self._narrowed, (args, kwargs))
         if _dyadic.is_grad_enabled() and any(t.requires_grad for t in tensors):
             return self._recorded(args, kwargs)
         return self._run(args, kwargs)
+
+    def _of_entries(self, args, kwargs):
+        args, kwargs = self._placed(args, kwargs)
+        if self._vmap:
+            return by_rule(functools.partial(self._vmap, **kwargs), args)
+        return per_entry(lambda *one: self(*one, **kwargs), args)
 
     def _narrowed(self, t):
         return t.to(self._autocast) if t.is_floating_point() else t
@@ -119,8 +128,11 @@ class CustomOpDef:
             self._autocast = cast_inputs
 
     def register_vmap(self, func=None, /):
-        """Accepted: vmap calls the op for one entry after the other, which is what func computes at once."""
-        return (lambda f: f) if func is None else func
+        """func(info, in_dims, *args) gives (result, out_dims) of all entries of a vmap at once; without it the op is called for each."""
+        if func is None:
+            return self.register_vmap
+        self._vmap = func
+        return func
 
     def register_torch_dispatch(self, torch_dispatch_class, fn=None, /):
         """Raises: calls are not handed over here."""

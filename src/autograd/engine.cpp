@@ -10,10 +10,12 @@
 #include <optional>
 #include <unordered_map>
 
+#include "autograd/batches.h"
 #include "autograd/callbacks.h"
 #include "autograd/leaf.h"
 #include "autograd/reach.h"
 #include "base/log.h"
+#include "corridor/batching.h"
 #include "corridor/counters.h"
 #include "dyadic/ops.h"
 
@@ -89,6 +91,7 @@ class Run {
   // Where gradients of requested inputs go; empty: into the leaves' .grad.
   struct Wanted {
     Edge edge;
+    const Storage* storage;
     Tensor* result;
   };
   std::vector<Wanted> wanted;
@@ -97,6 +100,8 @@ class Run {
 
   void deliver(const Edge& e, Tensor g) {
     if (!g.defined()) return;
+    if (entries_of(g)) [[unlikely]]
+      g = e.node ? outside_gradient(std::move(g), e.node->seq) : outside_gradient(std::move(g), 0, e.leaf->storage);
     if (e.node) return accumulate(pending(e.node).g()[e.output], std::move(g));
     for (Wanted& w : wanted)
       if (w.edge.leaf == e.leaf) accumulate(*w.result, g);
@@ -124,10 +129,11 @@ class Run {
     std::vector<Tensor> results(inputs.size());
     for (size_t i = 0; i < inputs.size(); ++i) {
       DY_CHECK(inputs[i].requires_grad(), "{}: an input does not require grad: input {} is {}", who, i, describe(inputs[i]));
-      wanted.push_back({edge_of(inputs[i]), &results[i]});
+      wanted.push_back({edge_of(inputs[i]), inputs[i].impl()->storage, &results[i]});
     }
     for (size_t i = 0; i < outputs.size(); ++i)
-      deliver(edge_of(outputs[i]), root_gradient(outputs[i], i < grad_outputs.size() ? grad_outputs[i] : Tensor()));
+      deliver(edge_of(outputs[i]),
+              as_many(root_gradient(outputs[i], i < grad_outputs.size() ? grad_outputs[i] : Tensor()), outputs[i]));
     const BackwardRuns runs;
     run();
     runs.end();
@@ -154,7 +160,8 @@ class Run {
       return;
     }
     TensorImpl& s = *sum.impl();
-    const bool own = !create_ && is_sole(s) && s.contiguous() && sum.dtype() == g.dtype() && sum.sizes() == g.sizes();
+    const bool own =
+        !create_ && is_sole(s) && !entries_of(sum) && s.contiguous() && sum.dtype() == g.dtype() && sum.sizes() == g.sizes();
     if (own && !s.storage->deferred)
       sum.add_(g);
     else
@@ -208,12 +215,13 @@ class Run {
     return leading_.data();
   }
   void step(Node& n, Tensor* gradients) {
+    const Inner inner;
     const OpDef& op = op_def(n.id);
     if (n.extra)
       for (auto& [output, hook] : n.extra->hooks)
         if (gradients[output].defined()) gradients[output] = run_hook(hook, gradients[output]);
     for (const Wanted& w : wanted)
-      if (w.edge.node == &n) *w.result = gradients[w.edge.output];
+      if (w.edge.node == &n) *w.result = outside_gradient(gradients[w.edge.output], 0, w.storage);
     if (reach_ && !reach_->runs(n)) {
       for (int j = 0; j < n.nout; ++j) gradients[j] = Tensor();
       return;
@@ -283,6 +291,7 @@ void Tensor::backward(const Tensor& gradient, bool retain_graph, bool create_gra
   dyadic::backward({this, 1}, {&gradient, 1}, retain_graph, create_graph);
 }
 void backward(TensorList outputs, TensorList grad_outputs, bool retain_graph, bool create_graph, TensorList inputs) {
+  DY_CHECK(!t_batch_level, "backward: it is called inside of vmap, where .grad is that of no entry; use func.grad or func.vjp");
   for (const Tensor& t : inputs)
     if (!t.is_leaf()) t.retain_grad();
   GradMode guard(create_graph);

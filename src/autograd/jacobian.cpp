@@ -2,6 +2,7 @@
 #include "autograd/engine.h"
 #include "base/check.h"
 #include "dyadic/ops.h"
+#include "dyadic/vmap.h"
 
 namespace dyadic::inline v1 {
 namespace {
@@ -74,18 +75,10 @@ std::vector<std::vector<Tensor>> jacobian(TensorFunction f, std::span<const Tens
   const std::vector<Tensor> outputs = f(x);
   std::vector<std::vector<Tensor>> result;
   for (const Tensor& y : outputs) {
-    std::vector<std::vector<Tensor>> rows(x.size());
-    for (int64_t i = 0; i < y.numel(); ++i) {
-      Tensor seed = zeros({y.numel()}, y.dtype(), y.device());
-      seed.index({i}).fill_(1);
-      const Tensor one[] = {y}, seeds[] = {seed.view(y.sizes())};
-      const std::vector<Tensor> g = gradient(one, x, seeds, create_graph);
-      for (size_t k = 0; k < x.size(); ++k) rows[k].push_back(g[k]);
-    }
-    result.emplace_back();
-    for (size_t k = 0; k < x.size(); ++k)
-      result.back().push_back(y.numel() ? stack(rows[k]).view(joined(y.sizes(), x[k].sizes()))
-                                        : zeros(joined(y.sizes(), x[k].sizes()), x[k].dtype(), x[k].device()));
+    const int64_t n = y.numel();
+    const Tensor one[] = {y}, seeds[] = {eye(n, n, y.dtype(), y.device()).reshape(joined({&n, 1}, y.sizes()))};
+    result.push_back(vmap([&](const std::vector<Tensor>& seed) { return gradient(one, x, seed, create_graph); }, seeds));
+    for (size_t k = 0; k < x.size(); ++k) result.back()[k] = result.back()[k].reshape(joined(y.sizes(), x[k].sizes()));
   }
   return result;
 }

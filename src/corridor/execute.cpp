@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "corridor/batching.h"
 #include "corridor/by_host.h"
 #include "corridor/run.h"
 #include "device/backend.h"
@@ -55,6 +56,13 @@ struct Wishes {
   }
   bool writes_blocked(int j) const { return blocked & out(j); }
 };
+
+// A tensor's storage has no data, or random numbers may be of a vmap.
+bool lacks_data(const Call& c) {
+  bool lacks = c.op.random;
+  for_each_tensor(c.args, c.nargs, [&](const Tensor& t, int) { lacks |= !t.impl()->storage->data; });
+  return lacks;
+}
 
 bool all_readable(const Call& c, const Wishes& w) {
   bool all = true;
@@ -188,6 +196,8 @@ Tensor scaled_result(const Call& c, int j) {
 
 void execute(Call& c, bool allocate) {
   if (c.op.kind == OpKind::view) return c.op.view(c);
+  if (lacks_data(c)) [[unlikely]]
+    if (is_batched(c)) return execute_batched(c, allocate);
   if (!c.spec[0].device.is_cpu() && !c.op.moves) [[unlikely]] {
     const bool there = c.spec[0].device.is_cuda();
     if (const Kernel* kernel = there || t_meta_as.is_cuda() ? device_kernel(c.id) : nullptr)

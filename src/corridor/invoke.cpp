@@ -10,6 +10,7 @@
 // Whatever can fail fails before the kernel runs, but for what depends on values.
 #include <algorithm>
 
+#include "corridor/batching.h"
 #include "corridor/observer.h"
 #include "corridor/run.h"
 #include "corridor/signature.h"
@@ -37,6 +38,7 @@ void infer(Call& c) {
 }
 
 void observe(const Call& c) {
+  if (any_batched(c.args, c.nargs) || entries_of(c.out[0])) return;  // that of all entries has been
   for (const Interceptor& i : g_interceptors)
     if ((t_modes & i.modes) && i.observe) i.observe(c);
   if (t_modes & kObserving)
@@ -70,6 +72,7 @@ void name_nodes(Op id, std::span<const Tensor> results, uint64_t since) {
 // f() for the composition `id`, by which errors of its parts are called too: "take_along_dim: gather: index out of range ...".
 // Those that have its name, or the beginning of it (rand in rand_like), speak for it already.
 template <class F> auto in_name_of(Op id, F&& f) {
+  const Inner inner;
   try {
     return f();
   } catch (Error& error) {

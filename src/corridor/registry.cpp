@@ -3,6 +3,7 @@
 #include <atomic>
 
 #include "base/parallel.h"
+#include "corridor/batching.h"
 #include "corridor/call.h"
 #include "corridor/family.h"
 #include "corridor/made_ops.h"
@@ -45,6 +46,7 @@ const Kernel* device_kernel(Op op) {
   }
   return kernel == &absent ? nullptr : kernel;
 }
+const Batching* batching_of(Op op) { return is_made(op) ? nullptr : kBatching[int(op)]; }
 const Kernel* reference_kernel(Op op) { return column_kernel(int(Column::reference), op); }
 
 }  // namespace dyadic::inline v1

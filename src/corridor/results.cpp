@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "corridor/batching.h"
 #include "corridor/run.h"
 #include "corridor/signature.h"
 #include "corridor/tape.h"
@@ -81,6 +82,7 @@ bool overlap(const Tensor& a, const Tensor& b) {
   const TensorImpl &x = *a.impl(), &y = *b.impl();
   if (x.storage != y.storage || x.numel == 0 || y.numel == 0) return false;
   if (a.is_meta()) return false;
+  if (entries_of(*x.storage)) return true;
   if (x.dtype.is_blocked() || y.dtype.is_blocked()) return true;
   const auto [x0, x1] = extent(x);
   const auto [y0, y1] = extent(y);
@@ -189,7 +191,7 @@ namespace {
 
 // How many results there are.
 int make_fresh(const Invocation& v, const OpDef& op) {
-  if ((t_modes & kDeferring) && g_defer(v, op)) return 1;
+  if ((t_modes & kDeferring) && !any_batched(v.args, v.n) && g_defer(v, op)) return 1;
   Call c(v.op, op, v.args, v.n, v.out);
   infer(c);
   if (op.writes) for_written(c, [&](const Tensor& t) { check_writable(c.name, t); });
@@ -220,7 +222,7 @@ void call_fresh(const Invocation& v, const OpDef& op) {
 }
 
 void call_in_place(const Invocation& v, const OpDef& op) {
-  if ((t_modes & kDeferring) && g_defer_in_place(v, op)) return;
+  if ((t_modes & kDeferring) && !any_batched(v.args, v.n) && g_defer_in_place(v, op)) return;
   const Tensor& self = *v.args[0].tensor;
   const char* name = op_name(v.op);
   check_writable(name, self);

@@ -7,6 +7,7 @@
 
 #include "loops/blocked.h"
 #include "ops/common.h"
+#include "tensor/batched.h"
 #include "tensor/resize.h"
 #include "tensor/step_watcher.h"
 
@@ -109,7 +110,10 @@ Tensor& Tensor::fill_(Scalar value) const {
   if (GradMode::enabled() && requires_grad()) return copy_(scalar_tensor(value));
   check_memory_writable("fill_", *this);
   check_follows_base("fill", *this);
-  ops::fill(*this, value);
+  if (entries_of(*this))
+    whole_of(*this).fill_(value);
+  else
+    ops::fill(*this, value);
   bump(*this);
   return const_cast<Tensor&>(*this);
 }

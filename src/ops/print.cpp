@@ -12,6 +12,7 @@
 #include "dyadic/print.h"
 #include "formats/packed.h"
 #include "ops/print.h"
+#include "tensor/batched.h"
 #include "tensor/step_watcher.h"
 
 namespace dyadic::inline v1 {
@@ -228,8 +229,18 @@ std::ostream& operator<<(std::ostream& out, IntList sizes) { return out << shape
 std::ostream& operator<<(std::ostream& out, DType t) { return out << t.name(); }
 std::ostream& operator<<(std::ostream& out, Device d) { return out << d.name(); }
 
+// Of vmap, as PyTorch shows it.
+static std::string batched_text(const Tensor& t) {
+  int depth = 0;
+  for (const BatchLevel* level = entries_of(t)->level.get(); level; level = level->active ? level->outer : nullptr) ++depth;
+  std::string inside = whole_of(t).str();
+  for (size_t at = 0; (at = inside.find('\n', at)) != inside.npos; at += 5) inside.insert(at + 1, 4, ' ');
+  return fmt::format("BatchedTensor(lvl={}, bdim=0, value=\n    {}\n)", depth, inside);
+}
+
 std::string Tensor::str() const {
   if (!defined()) return "tensor(undefined)";
+  if (entries_of(*this)) return batched_text(*this);
   const TensorImpl& t = *p_;
   constexpr std::string_view kOpen = "tensor(";
   const bool usual = t.dtype == default_dtype(),

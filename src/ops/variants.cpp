@@ -1,4 +1,5 @@
 #include "ops/variants.h"
+#include "tensor/batched.h"
 
 #include <algorithm>
 #include <cstring>
@@ -68,6 +69,7 @@ Op reduced_in(const Arg* args, int& n, Op plain, Op converted) {
 }
 
 bool holds_zero(const Tensor& t) {
+  if (entries_of(t)) return holds_zero(every_entry(t));
   if (t.is_cuda()) return any(eq(t, 0)).item<bool>();
   const TensorImpl& i = *t.impl();
   const size_t width = size_t(i.dtype.itemsize());

@@ -10,6 +10,7 @@
 #include "device/heap.h"
 #include "device/pages.h"
 #include "formats/packed.h"
+#include "tensor/batched.h"
 #include "tensor/scaled_views.h"
 #include "tensor/step_watcher.h"
 
@@ -227,6 +228,7 @@ void release_deferred(Storage& s, void* data) noexcept {
 void (*g_settle)() = nullptr;
 void settle(const Storage& s) {
   if (!s.deferred) {
+    if (const Batch* batch = entries_of(s); batch && s.bytes && !s.device.is_meta()) refuse_values(*batch);
     DY_CHECK(!s.remote, "device: the host asks for the values of a tensor on {}; bring it with .cpu() first", s.device.name());
     DY_CHECK(
         s.data || !s.free_foreign || s.device.is_meta() || s.bytes == 0,

@@ -354,3 +354,12 @@ def test_a_functions_gradient_may_be_of_the_broadcast_shape():
     x = dy.ones(2, requires_grad=True)
     Spread.apply(x).sum().backward()
     assert x.grad.tolist() == [6, 6]
+
+
+def test_fill_keeps_the_history_of_a_number():
+    value = dy.tensor(2.0, requires_grad=True)
+    filled = dy.zeros(3).fill_(value)
+    filled.sum().backward()
+    assert filled.tolist() == [2, 2, 2] and value.grad == 3
+    with pytest.raises(RuntimeError, match=r"fill_: it takes one number: value is f32\[1\]"):
+        dy.zeros(3).fill_(dy.ones(1))

@@ -6,6 +6,8 @@ torch_functional.inc  functional::max_pool2d(x, MaxPool2dFuncOptions(2).stride(1
 torch_names.inc       using dyadic::add; ... of each function
 torch_aliases.inc     PyTorch's other names of ops
 """
+import re
+
 from classes import value_of
 from records import Parameter, class_records, parameters
 
@@ -18,13 +20,20 @@ FORWARD = {  # of layers that take or give several tensors: torch/layers.h
     "RNNCell": "RecurrentCell", "MultiheadAttention": "Attending",
     "TransformerEncoderLayer": "Calling", "TransformerDecoderLayer": "Calling", "Transformer": "Calling",
 }
-BY_HAND = {  # layers that are no records: their parameters, and how the class takes them
-    "Linear": ("int in_features, int out_features, bool bias=True", "o.in_features(), o.out_features(), o.bias()"),
-    "Embedding": ("int num_embeddings, int embedding_dim, int? padding_idx=None, float? max_norm=None, float norm_type=2, bool scale_grad_by_freq=False",
-                  "o.num_embeddings(), o.embedding_dim(), dyadic::nn::EmbeddingOptions{.padding_idx = o.padding_idx(), .max_norm = o.max_norm(), "
-                  ".norm_type = o.norm_type(), .scale_grad_by_freq = o.scale_grad_by_freq()}"),
-    "LayerNorm": ("int[] normalized_shape, float eps=1e-5, bool elementwise_affine=True", "IntArrayRef(o.normalized_shape()), o.eps(), o.elementwise_affine()"),
-}
+KINDS = {"int64_t": "int", "double": "float", "bool": "bool", "IntList": "int[]", "std::optional<int64_t>": "int?", "std::optional<double>": "float?"}
+WORDS = {"true": "True", "false": "False", "{}": "None"}
+
+
+def header_layers(root):
+    """Of the layers that nn.h declares itself, with options by name (struct LinearOptions): their parameters, and how many come before those."""
+    text, found = (root / "include/dyadic/nn.h").read_text(), {}
+    for name, fields in re.findall(r"^struct (\w+)Options \{\n  ByName by_name = \{\};\n(.*?)^\};", text, re.M | re.S):
+        needed = re.search(rf"^  {name}\(([^{{}}]*), const {name}Options&", text, re.M)[1]
+        options = re.findall(r"^  ([\w:<>]+) (\w+) = (.*);$", fields, re.M)
+        declared = [f"{KINDS[kind]} {own}" for kind, own in (part.split(" ") for part in needed.split(", "))]
+        declared += [f"{KINDS[kind]} {own}={WORDS.get(value, value)}" for kind, own, value in options if kind not in ("DType", "Device")]
+        found[name] = parameters(", ".join(declared)), needed.count(",") + 1
+    return found
 
 
 def held(p):
@@ -65,13 +74,17 @@ def option_class(name, parameters):
     return f"class {name} {{\n public:\n{constructors}{members(parameters)}}};\n"
 
 
-def layer(name, parameters):
+def layer(name, parameters, positional=None):
+    """positional: of a layer of nn.h, how many arguments stand before its options."""
     text = option_class(name + "Options", parameters)
     made = (f"  template <class... A>\n    requires(std::constructible_from<{name}Options, A...> && !(std::derived_from<std::remove_cvref_t<A>, {name}Options> || ...))\n"
             f"  explicit {name}Impl(A&&... a) : {name}Impl({name}Options(std::forward<A>(a)...)) {{}}\n}};\nTORCH_MODULE({name});\n")
-    if name in BY_HAND:
+    if positional is not None:
+        own = [f"IntArrayRef(o.{p.name}())" if p.kind == "int[]" else f"o.{p.name}()" for p in parameters]
+        named = ", ".join(f".{p.name} = {v}" for p, v in list(zip(parameters, own))[positional:])
+        given = ", ".join([*own[:positional], f"dyadic::nn::{name}Options{{{named}}}"])
         return text + (f"struct {name}Impl : dyadic::nn::{name} {{\n  {name}Options options;\n"
-                       f"  explicit {name}Impl(const {name}Options& o) : dyadic::nn::{name}({BY_HAND[name][1]}), options(o) {{}}\n" + made)
+                       f"  explicit {name}Impl(const {name}Options& o) : dyadic::nn::{name}({given}), options(o) {{}}\n" + made)
     values = []
     for p in parameters:
         v = f"o.{p.name}()"
@@ -183,7 +196,7 @@ def aliases(records, functions):
 
 
 def files(root, records, functions):
-    layers = [(name, parameters(text)) for name, (text, _) in BY_HAND.items()]
+    layers = [(name, *own) for name, own in header_layers(root).items()]
     layers += [(name, p) for name, p in class_records(root, "src/nn/layers") if not any(q.kind == "Layer" for q in p)]
     optimizers = "\n".join(optimizer(*o) for o in class_records(root, "src/optim/optimizers"))
     all = functions.hand + functions.generated()

@@ -57,6 +57,7 @@ class OpRecord:
         self.aliases = self.field(text, "aliases").split()
         self.kind = "pointwise" if re.search(r"\bPointwiseOp\b", text) else (re.search(r"\.kind = OpKind::(\w+)", text) or ("", "kernel"))[1]
         self.has_kernel = bool(re.search(r"\bKernel cpu =", text))
+        self.has_batching = bool(re.search(r"\bBatching batching =", text))
         self.inplace, self.internal = (bool(re.search(rf"\.{flag} = true\b", text)) for flag in ("inplace", "internal"))
         # Of a pointwise op: how many numbers its formula takes. Other parameters choose another op.
         formula = re.search(r"\b(?:pointwise|holomorphic)\w*<\s*\d+,\s*Types::\w+(?:,\s*(\d+))?\s*>", text)

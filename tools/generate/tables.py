@@ -1,7 +1,7 @@
 """The ops by number: enum class Op, and tables of their records and kernels in its order.
 
 All of it comes from the op files' names. ops/<family>/<op>.cpp holds the record of <op>, ops::<op>_op::record, and, where it has one, the
-kernel of the CPU's columns, ops::<op>_op::cpu; <op>.<column>.cpp that of another column, ops::<op>_op::<column>. A pointwise op is compiled
+kernel of the CPU's columns, ops::<op>_op::cpu, and what vmap is to know of it, ops::<op>_op::batching; <op>.<column>.cpp that of another column, ops::<op>_op::<column>. A pointwise op is compiled
 for every column as <op>_op.
 """
 
@@ -45,11 +45,13 @@ def tables(records, isas, others):
     for r in records:
         if r not in pointwise:
             kernels = "".join(f"extern const Kernel {name.rsplit('::', 1)[1]}; " for name in dict.fromkeys(kernel_name(r, c, isas) for c in columns) if name)
+            kernels += "extern const Batching batching; " if r.has_batching else ""
             text += f"namespace {r.op}_op {{ extern const OpDef record; {kernels}}}\n"
     text += "}\nnamespace {\n"
     text += table("OpDef", "k_records", [f"dyadic::{columns[-1]}::{r.op}_op.def" if r in pointwise else f"ops::{r.op}_op::record" for r in records])
     for column in columns:
         text += table("Kernel", f"k_{column}", [f"dyadic::{column}::{r.op}_op.kernel" if r in pointwise else kernel_name(r, column, isas) for r in records])
+    text += table("Batching", "kBatching", [f"ops::{r.op}_op::batching" if r.has_batching else None for r in records])
     text += "constinit const Kernel* const* const kTables[] = {" + ", ".join(f"k_{c}" for c in columns) + "};\n"
     return text + texts("kNames", [r.op for r in records]) + texts("kFamilies", [r.family for r in records]) + "}\n}\n"
 

@@ -1,14 +1,13 @@
-"""What PyTorch's transforms of functions ask of tensors: theirs are wrapped, the ones here are not."""
-
-
-def is_legacy_batchedtensor(tensor):
-    """False: vmap wraps no tensors."""
-    return tensor is None
+"""What PyTorch's transforms of functions ask of tensors."""
+from .. import _dyadic
 
 
 def is_batchedtensor(tensor):
-    """False: vmap wraps no tensors."""
-    return tensor is None
+    """Whether it stands for all entries of a vmap."""
+    return _dyadic._is_batched(tensor)
+
+
+is_legacy_batchedtensor = is_batchedtensor
 
 
 def is_gradtrackingtensor(tensor):
@@ -16,4 +15,6 @@ def is_gradtrackingtensor(tensor):
     return tensor is None
 
 
-is_functorch_wrapped_tensor = is_gradtrackingtensor
+def is_functorch_wrapped_tensor(tensor):
+    """Whether a transform has made it stand for others."""
+    return is_batchedtensor(tensor)

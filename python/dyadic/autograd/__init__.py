@@ -1,5 +1,5 @@
 """Recording on and off, gradients as values, and their check against finite differences."""
-from .. import _dyadic
+from .. import _dyadic, _levels
 from .._dyadic import _backward as backward
 from .._dyadic import is_grad_enabled
 from . import anomaly_mode, function, functional, grad_mode, graph, variable
@@ -50,8 +50,9 @@ def grad(
         raise ValueError("grad: materialize_grads gives zeros where allow_unused=False forbids them; leave allow_unused out")
     if is_grads_batched:
         seeds = [g for g in ([grad_outputs] if isinstance(grad_outputs, _dyadic.Tensor) else grad_outputs)]
-        rows = [_dyadic._grad(outputs, inputs, [g[i] for g in seeds], True, create_graph, unused) for i in range(len(seeds[0]))]
-        gradients = tuple(None if column[0] is None else _dyadic.stack(column) for column in zip(*rows))
+        with _levels.Level(len(seeds[0]), "same") as level:
+            found = _dyadic._grad(outputs, inputs, [level.enter(g, 0) for g in seeds], retain, create_graph, unused)
+        gradients = tuple(None if g is None else level.leave(g, 0) for g in found)
     else:
         gradients = _dyadic._grad(outputs, inputs, grad_outputs, retain, create_graph, unused)
     if not materialize_grads:

@@ -1,6 +1,7 @@
 """Functions with a gradient of their own."""
 import functools
 
+from .. import _levels
 from .._dyadic import Tensor, _as_own_output, _attach_function, is_grad_enabled, zeros
 from .grad_mode import no_grad
 
@@ -96,7 +97,12 @@ class Function:
 
     @classmethod
     def apply(cls, *args):
-        """Calls forward, and records backward where an argument requires grad."""
+        """Calls forward, and records backward where an argument requires grad. Inside of vmap, with arguments that differ between the
+        entries, it is the class's vmap, if that is written."""
+        if cls.vmap is not Function.vmap and _levels.differs(args):
+            from ..func._rules import by_rule  # which is made of what this module is a part of
+
+            return by_rule(cls.vmap, args)
         tensors = [a for a in args if isinstance(a, Tensor)]
         needed = tuple(isinstance(a, Tensor) and a.requires_grad for a in args)
         ctx = FunctionCtx(needed)
@@ -135,11 +141,12 @@ class Function:
         results = [next(attached) if chosen else t for t, chosen in zip(outputs, recorded)]
         return tuple(results) if isinstance(result, tuple) else results[0]
 
-    generate_vmap_rule = False  # vmap calls forward once per entry, whatever this says
+    generate_vmap_rule = False  # forward and backward see all entries at once as other functions do, whatever this says
 
     @staticmethod
     def vmap(info, in_dims, *args):
-        """PyTorch's place of a rule for vmap; here vmap needs none."""
+        """May be written: (result, out_dims) of all entries at once, for a forward that asks for values. info has batch_size and
+        randomness, in_dims says for each argument where its entries lie, None where it is the same for all."""
         raise NotImplementedError("Function: vmap(info, in_dims, *args) is not written")
 
     @staticmethod

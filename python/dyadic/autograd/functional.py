@@ -70,7 +70,7 @@ def jvp(func, inputs, v=None, create_graph=False, strict=False):
     return _one(outputs, call.single), _one(products, call.single)
 
 
-@_ignored("vectorize", "strategy", why="there is one way, a backward per element")
+@_ignored("vectorize", "strategy", why="there is one way, all elements in one backward")
 def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, strategy="reverse-mode"):
     """d outputs / d inputs: a tensor [*output, *input], in tuples where func has several outputs or inputs."""
     call = _Call(func, strict, "jacobian")
@@ -81,7 +81,7 @@ def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, st
     return _one(rows, call.single)
 
 
-@_ignored("vectorize", "outer_jacobian_strategy", why="there is one way, a backward per element")
+@_ignored("vectorize", "outer_jacobian_strategy", why="there is one way, all elements in one backward")
 def hessian(func, inputs, create_graph=False, strict=False, vectorize=False, outer_jacobian_strategy="reverse-mode"):
     """The second derivatives of a scalar function: a tensor [*input, *input], tuples of tuples for several inputs."""
     single, given = not isinstance(inputs, tuple), _as_tuple(inputs)

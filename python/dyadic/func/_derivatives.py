@@ -7,6 +7,7 @@ from .._dyadic import Tensor, is_grad_enabled
 from ..autograd.grad_mode import enable_grad
 from ..utils._pytree import tree_flatten, tree_map_only, tree_unflatten
 from .._ignored import ignored as _ignored
+from ._vmap import of_rows
 
 
 def _tracked(tree, recording):
@@ -206,15 +207,14 @@ def linearize(func, *primals):
     return run.value(), push
 
 
-@_ignored("chunk_size", why="there is one backward per element")
 def jacrev(func, argnums=0, has_aux=False, *, chunk_size=None, _preallocate_and_copy=False):
     """The function that returns d func / d argument argnums: tensors [*result, *argument], in the structure of func's result and
-    within it of the argument. One backward per element of the result."""
+    within it of the argument: one backward for all elements of the result (vmap), or for chunk_size of them at a time."""
 
     @functools.wraps(func)
     def call(*args, **kwargs):
         run = _Recorded(func, args, kwargs, _places(argnums), has_aux, "jacrev")
-        return _jacobian(run, _by_outputs(run), argnums, has_aux)
+        return _jacobian(run, _by_outputs(run, chunk_size), argnums, has_aux)
 
     return call
 
@@ -226,27 +226,25 @@ def _jacobian(run, parts, argnums, has_aux):
     return (result, run.outside(run.aux)) if has_aux else result
 
 
-def _by_outputs(run):
-    """One backward per element of the outputs."""
+def _units(x):
+    """The unit vectors of x, [numel, *x.shape]."""
+    return _dyadic.eye(x.numel(), dtype=x.dtype, device=x.device).reshape([x.numel(), *x.shape])
+
+
+def _by_outputs(run, chunk_size=None):
+    """A backward for all elements of an output."""
     parts = []
     for y in run.outputs:
-        flat = _dyadic.eye(y.numel(), dtype=y.dtype)
-        found = [run.gradients([y], [flat[i].reshape(y.shape)], True, run.keeps) for i in range(y.numel())]
-        shape = list(y.shape)
-        parts.append(
-            [None if x is None else _rows([row[k] for row in found], x).reshape(shape + list(x.shape)) for k, x in enumerate(run.inputs)]
-        )
+        pull = lambda seed, y=y: [g for g in run.gradients([y], [seed], True, run.keeps) if g is not None]  # noqa: E731
+        rows = iter(of_rows(pull, _units(y), 0, chunk_size))
+        parts.append([None if x is None else next(rows).reshape([*y.shape, *x.shape]) for x in run.inputs])
     return parts
 
 
-def _rows(rows, x):
-    return _dyadic.stack(rows) if rows else x.new_zeros([0, *x.shape])
-
-
-@_ignored("chunk_size", why="there is one pass per element")
 def jacfwd(func, argnums=0, has_aux=False, *, chunk_size=None, randomness="error"):
-    """jacrev's result by one pass per element of the arguments. A pass is a derivative of backward: where the arguments have more elements
-    than the result, or numbers are complex, it is jacrev. func runs once: all passes see the same random numbers."""
+    """jacrev's result by products with unit vectors of the arguments, all at once (vmap) or chunk_size at a time. A product is a derivative
+    of backward: where the arguments have more elements than the result, or numbers are complex, it is jacrev. func runs once: all
+    products see the same random numbers."""
     if randomness == "different":
         raise RuntimeError("jacfwd: randomness='different': func runs once, all passes see the same random numbers; pass 'same'")
 
@@ -256,25 +254,23 @@ def jacfwd(func, argnums=0, has_aux=False, *, chunk_size=None, randomness="error
         inputs = [x for x in run.inputs if x is not None]
         fewer = sum(x.numel() for x in inputs) < sum(y.numel() for y in run.outputs)
         forward = fewer and not any(t.is_complex() for t in (*run.outputs, *inputs))
-        return _jacobian(run, _by_inputs(run) if forward else _by_outputs(run), argnums, has_aux)
+        return _jacobian(run, (_by_inputs if forward else _by_outputs)(run, chunk_size), argnums, has_aux)
 
     return call
 
 
-def _by_inputs(run):
-    """One product with a unit vector per element of the inputs."""
+def _by_inputs(run, chunk_size=None):
+    """A product with all unit vectors of an input."""
     push, used = _linear(run), [x for x in run.inputs if x is not None]
     columns = []
     for x in run.inputs:
-        basis = [] if x is None else _dyadic.eye(x.numel(), dtype=x.dtype)
-        passes = [push([e.reshape(x.shape) if other is x else None for other in used], run.keeps) for e in basis]
-        columns.append([None if x is None else _column([p[i] for p in passes], y, x) for i, y in enumerate(run.outputs)])
+        if x is None:
+            columns.append([None] * len(run.outputs))
+            continue
+        products = lambda unit, x=x: push([unit if other is x else None for other in used], run.keeps)  # noqa: E731
+        found = of_rows(products, _units(x), -1, chunk_size)
+        columns.append([p.reshape([*y.shape, *x.shape]) for p, y in zip(found, run.outputs)])
     return [[column[i] for column in columns] for i in range(len(run.outputs))]
-
-
-def _column(passes, y, x):
-    whole = _dyadic.stack(passes, -1) if passes else y.new_zeros([*y.shape, 0])
-    return whole.reshape([*y.shape, *x.shape])
 
 
 def hessian(func, argnums=0):

@@ -34,4 +34,10 @@ Tensor integer_conv_transpose(const char* who, const Tensor& x, const Tensor& w,
 Tensor conv_nd(const char* who, int64_t rank, Args args);
 Tensor conv_transpose_nd(const char* who, int64_t rank, Args args);
 
+// Of what vmap calls at once: [entries, N, channels, ...] as [N, entries channels, ...] and back; weights [entries, filters,
+// ...] as filters of as many more groups.
+Tensor joined_channels(const Tensor& whole);
+Tensor split_channels(const Tensor& joined, int64_t entries);
+Tensor joined_filters(const Tensor& whole);
+
 }  // namespace dyadic::inline v1::ops

@@ -1,3 +1,4 @@
+#include "corridor/batching.h"
 #include "ops/conv/conv_shape.h"
 
 namespace dyadic::inline v1::ops::convolution_op {
@@ -48,6 +49,18 @@ void backward(Grad& g) {
 }
 double flops(const Call& c) { return conv_flops(arguments(c).shape) + (c.has(arg::bias) ? double(c.spec[0].numel()) : 0); }
 
+// A call of many is one with more groups: [entries, N, channels, ...] as [N, entries channels, ...].
+bool batched(BatchedCall& b) {
+  const Call& c = b.c;
+  if (!b.is_batched(arg::weight) && !b.is_batched(2)) return b.first(in(arg::weight) | in(2));
+  const Tensor bias = c.has(arg::bias) ? b.whole(2).reshape({-1}) : Tensor();
+  b.results[0] =
+      split_channels(call(Op::convolution_, joined_channels(b.whole(arg::input)), joined_filters(b.whole(arg::weight)), bias,
+                          c[arg::stride], c[arg::padding], c[arg::dilation], c[arg::groups] * b.entries),
+                     b.entries);
+  return true;
+}
+
 }  // namespace
 
 extern constexpr OpDef record = {
@@ -82,5 +95,6 @@ extern constexpr OpDef record = {
     .flops = flops,
 };
 extern constexpr Kernel cpu = {.plan = plan, .dense = true};
+extern constexpr Batching batching = kOwn(batched);
 
 }  // namespace dyadic::inline v1::ops::convolution_op

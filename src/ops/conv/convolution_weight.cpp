@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "corridor/batching.h"
 #include "ops/conv/conv_shape.h"
 
 namespace dyadic::inline v1::ops::convolution_weight_op {
@@ -51,6 +52,13 @@ void backward(Grad& g) {
 }
 double flops(const Call& c) { return conv_flops(arguments(c).shape); }
 
+bool batched(BatchedCall& b) {
+  const Call& c = b.c;
+  b.results[0] = call(Op::convolution_weight_, joined_channels(b.whole(arg::input)), joined_channels(b.whole(arg::grad)),
+                      c[arg::size], c[arg::stride], c[arg::padding], c[arg::dilation], c[arg::groups] * b.entries);
+  return true;
+}
+
 }  // namespace
 
 extern constexpr OpDef record = {
@@ -76,5 +84,6 @@ extern constexpr OpDef record = {
     .flops = flops,
 };
 extern constexpr Kernel cpu = {.plan = plan, .dense = true};
+extern constexpr Batching batching = kOwn(batched);
 
 }  // namespace dyadic::inline v1::ops::convolution_weight_op

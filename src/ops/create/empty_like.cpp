@@ -1,3 +1,4 @@
+#include "corridor/batching.h"
 #include "ops/common.h"
 
 namespace dyadic::inline v1::ops::empty_like_op {
@@ -17,11 +18,13 @@ extern constexpr OpDef record = {
         "layout: whatever was in memory\n"
         "narrow: whatever was in memory\n"
         "scaled: whatever was in memory\n"
+        "batched: whatever was in memory\n"
         "torch: whatever was in memory\n"
         "torch_integers: whatever was in memory\n"
         "cost: nothing is computed",
     .infer = infer,
 };
 extern constexpr Kernel cpu = {.plan = plan, .blocked = in(0) | out(0)};
+extern constexpr Batching batching = kLeading();
 
 }  // namespace dyadic::inline v1::ops::empty_like_op

@@ -1,3 +1,4 @@
+#include "corridor/batching.h"
 #include "ops/common.h"
 
 namespace dyadic::inline v1::ops::ones_like_op {
@@ -15,5 +16,6 @@ extern constexpr OpDef record = {
     .infer = infer,
 };
 extern constexpr Kernel cpu = {.plan = plan, .blocked = in(0)};
+extern constexpr Batching batching = kLeading();
 
 }  // namespace dyadic::inline v1::ops::ones_like_op

@@ -1,4 +1,6 @@
+#include "corridor/batching.h"
 #include "ops/common.h"
+#include "ops/index/batched.h"
 #include "ops/index/indexed.h"
 
 namespace dyadic::inline v1::ops::index_op {
@@ -43,6 +45,10 @@ void backward(Grad& g) {
                         g.arg(arg::dims), true));
 }
 
+bool batched(BatchedCall& b) {
+  return batched_read(b, indexed_dims(b.c, b.c[arg::indices], b.c.arg(arg::dims)), b.c[arg::indices]);
+}
+
 }  // namespace
 
 extern constexpr OpDef record = {
@@ -66,5 +72,6 @@ extern constexpr OpDef record = {
     .needs = {kIndices},
 };
 extern constexpr Kernel cpu = {.plan = plan};
+extern constexpr Batching batching = kOwn(batched);
 
 }  // namespace dyadic::inline v1::ops::index_op

@@ -1,4 +1,6 @@
+#include "corridor/batching.h"
 #include "ops/common.h"
+#include "ops/index/batched.h"
 #include "ops/index/indexed.h"
 
 namespace dyadic::inline v1::ops::index_copy_op {
@@ -14,6 +16,8 @@ void backward(Grad& g) {
   if (g.needs(arg::self)) g.set(arg::self, index_fill(g.g(), g[arg::dim], g.in(arg::index), 0));
   if (g.needs(arg::source)) g.set(arg::source, index_select(g.g(), g[arg::dim], g.in(arg::index)));
 }
+
+bool batched(BatchedCall& b) { return batched_along(b, false); }
 
 }  // namespace
 
@@ -36,5 +40,6 @@ extern constexpr OpDef record = {
     .index = arg::index.at,
 };
 extern constexpr Kernel cpu = {.plan = plan, .dense = true};
+extern constexpr Batching batching = kOwn(batched);
 
 }  // namespace dyadic::inline v1::ops::index_copy_op

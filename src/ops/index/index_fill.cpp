@@ -1,7 +1,9 @@
 #include <algorithm>
 
+#include "corridor/batching.h"
 #include "loops/strided_copy_kernel.h"
 #include "ops/expected.h"
+#include "ops/index/batched.h"
 #include "ops/index/indexed.h"
 
 namespace dyadic::inline v1::ops::index_fill_op {
@@ -68,6 +70,8 @@ void plan(Call& c) {
 }
 void backward(Grad& g) { g.set(arg::self, index_fill(g.g(), g[arg::dim], g.in(arg::index), 0)); }
 
+bool batched(BatchedCall& b) { return batched_fill(b); }
+
 }  // namespace
 
 extern constexpr OpDef record = {
@@ -88,5 +92,6 @@ extern constexpr OpDef record = {
     .index = arg::index.at,
 };
 extern constexpr Kernel cpu = {.plan = plan, .dense = true};
+extern constexpr Batching batching = kOwn(batched);
 
 }  // namespace dyadic::inline v1::ops::index_fill_op

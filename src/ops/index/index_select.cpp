@@ -1,4 +1,6 @@
+#include "corridor/batching.h"
 #include "ops/common.h"
+#include "ops/index/batched.h"
 #include "ops/index/indexed.h"
 
 namespace dyadic::inline v1::ops::index_select_op {
@@ -41,6 +43,8 @@ void backward(Grad& g) {
                              g.in(arg::index), g.g()));
 }
 
+bool batched(BatchedCall& b) { return batched_select(b); }
+
 }  // namespace
 
 extern constexpr OpDef record = {
@@ -62,5 +66,6 @@ extern constexpr OpDef record = {
     .index = arg::index.at,
 };
 extern constexpr Kernel cpu = {.plan = plan};
+extern constexpr Batching batching = kOwn(batched);
 
 }  // namespace dyadic::inline v1::ops::index_select_op

@@ -1,6 +1,8 @@
 #include <algorithm>
 
+#include "corridor/batching.h"
 #include "ops/common.h"
+#include "ops/index/batched.h"
 #include "ops/index/indexed.h"
 #include "ops/operands.h"
 
@@ -61,6 +63,8 @@ void backward(Grad& g) {
   if (g.needs(arg::source)) g.set(arg::source, index_select(g.g(), g[arg::dim], g.in(arg::index)));
 }
 
+bool batched(BatchedCall& b) { return batched_along(b, true); }
+
 }  // namespace
 
 extern constexpr OpDef record = {
@@ -84,5 +88,6 @@ extern constexpr OpDef record = {
     .complex = complex_parts,
 };
 extern constexpr Kernel cpu = {.plan = plan, .dense = true};
+extern constexpr Batching batching = kOwn(batched);
 
 }  // namespace dyadic::inline v1::ops::index_sum_op

@@ -1,6 +1,8 @@
 #include <algorithm>
 
+#include "corridor/batching.h"
 #include "ops/common.h"
+#include "ops/index/batched.h"
 #include "ops/index/indexed.h"
 
 namespace dyadic::inline v1::ops::index_write_op {
@@ -94,6 +96,11 @@ void backward(Grad& g) {
   if (g.needs(arg::values)) g.set(arg::values, call(Op::index_, g.g(), all, g.arg(arg::dims)));
 }
 
+bool batched(BatchedCall& b) {
+  return batched_write(b, indexed_dims(b.c, b.c[arg::indices], b.c.arg(arg::dims)), b.c[arg::indices], b.c[arg::values],
+                       b.c[arg::accumulate]);
+}
+
 }  // namespace
 
 extern constexpr OpDef record = {
@@ -119,5 +126,6 @@ extern constexpr OpDef record = {
     .complex = complex_parts,
 };
 extern constexpr Kernel cpu = {.plan = plan};
+extern constexpr Batching batching = kOwn(batched);
 
 }  // namespace dyadic::inline v1::ops::index_write_op

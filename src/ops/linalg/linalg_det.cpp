@@ -1,4 +1,6 @@
+#include "corridor/batching.h"
 #include "ops/linalg/determinant.h"
+#include "tensor/batched.h"
 
 namespace dyadic::inline v1::ops::linalg_det_op {
 namespace {
@@ -36,7 +38,7 @@ Tensor products_of_others(const Tensor& s) {
 // prod_{j != i} s_j.
 void backward(Grad& g) {
   const Tensor a = g.in(arg::A), det = g.out(0), scale = unsqueeze(unsqueeze(g.g(), -1), -1);
-  const bool regular = a.is_meta() || a.numel() == 0 || all(ne(det.detach(), 0)).item<bool>();
+  const bool regular = a.is_meta() || a.numel() == 0 || all(every_entry(ne(det.detach(), 0))).item<bool>();
   if (regular) {
     const Tensor inverse = call_all(Op::linalg_inv_ex_, a, false)[0];
     return g.set(arg::A, mul(mul(scale, conj(unsqueeze(unsqueeze(det, -1), -1))), mH(inverse)));
@@ -68,5 +70,6 @@ extern constexpr OpDef record = {
     .complex_kernel = true,
 };
 extern constexpr Kernel cpu = {.plan = plan_matrices<Routine>};
+extern constexpr Batching batching = kLeading();
 
 }  // namespace dyadic::inline v1::ops::linalg_det_op

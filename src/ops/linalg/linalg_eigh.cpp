@@ -1,3 +1,4 @@
+#include "corridor/batching.h"
 #include "ops/linalg/hermitian.h"
 
 namespace dyadic::inline v1::ops::linalg_eigh_op {
@@ -64,5 +65,6 @@ extern constexpr OpDef record = {
     .complex_kernel = true,
 };
 extern constexpr Kernel cpu = {.plan = plan_hermitian<Routine>};
+extern constexpr Batching batching = kLeading();
 
 }  // namespace dyadic::inline v1::ops::linalg_eigh_op

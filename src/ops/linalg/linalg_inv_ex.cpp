@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "corridor/batching.h"
 #include "ops/linalg/factor.h"
 #include "ops/linalg/lu.h"
 #include "ops/linalg/small_lu.h"
@@ -112,5 +113,6 @@ extern constexpr OpDef record = {
     .complex_kernel = true,
 };
 extern constexpr Kernel cpu = {.plan = plan};
+extern constexpr Batching batching = kLeading();
 
 }  // namespace dyadic::inline v1::ops::linalg_inv_ex_op

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "corridor/batching.h"
 #include "ops/linalg/pseudo.h"
 
 namespace dyadic::inline v1::ops::linalg_least_squares_op {
@@ -175,5 +176,6 @@ extern constexpr OpDef record = {
     .complex_kernel = true,
 };
 extern constexpr Kernel cpu = {.plan = plan};
+extern constexpr Batching batching = kLeading();
 
 }  // namespace dyadic::inline v1::ops::linalg_least_squares_op

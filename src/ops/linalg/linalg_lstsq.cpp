@@ -1,10 +1,13 @@
 #include "ops/linalg/matrices.h"
+#include "tensor/batched.h"
 
 namespace dyadic::inline v1::ops::linalg_lstsq_op {
 namespace {
 
 // Where the rank is computed, residuals are those of full rank: known on cpu alone.
-bool full_rank(const Tensor& rank, int64_t n) { return rank.is_meta() || rank.numel() == 0 || all(eq(rank, n)).item<bool>(); }
+bool full_rank(const Tensor& rank, int64_t n) {
+  return rank.is_meta() || rank.numel() == 0 || all(every_entry(eq(rank, n))).item<bool>();
+}
 
 std::vector<Tensor> compose(Args a) {
   const char* who = "linalg.lstsq";

@@ -1,3 +1,4 @@
+#include "corridor/batching.h"
 #include "ops/linalg/factor.h"
 #include "ops/linalg/lu.h"
 #include "ops/linalg/small_lu.h"
@@ -101,5 +102,6 @@ extern constexpr OpDef record = {
     .complex_kernel = true,
 };
 extern constexpr Kernel cpu = {.plan = plan};
+extern constexpr Batching batching = kLeading();
 
 }  // namespace dyadic::inline v1::ops::linalg_lu_factor_ex_op

@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "corridor/batching.h"
 #include "ops/linalg/factor.h"
 
 namespace dyadic::inline v1::ops::linalg_matrix_exp_op {
@@ -139,5 +140,6 @@ extern constexpr OpDef record = {
     .complex_kernel = true,
 };
 extern constexpr Kernel cpu = {.plan = plan_matrices<Routine>};
+extern constexpr Batching batching = kLeading();
 
 }  // namespace dyadic::inline v1::ops::linalg_matrix_exp_op

@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "corridor/batching.h"
 #include "ops/linalg/pseudo.h"
 #include "ops/linalg/singular.h"
 
@@ -80,5 +81,6 @@ extern constexpr OpDef record = {
     .complex_kernel = true,
 };
 extern constexpr Kernel cpu = {.plan = plan};
+extern constexpr Batching batching = kLeading();
 
 }  // namespace dyadic::inline v1::ops::linalg_pinv_op

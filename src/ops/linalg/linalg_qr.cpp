@@ -1,5 +1,6 @@
 #include <optional>
 
+#include "corridor/batching.h"
 #include "ops/linalg/reflections.h"
 
 namespace dyadic::inline v1::ops::linalg_qr_op {
@@ -162,5 +163,6 @@ extern constexpr OpDef record = {
     .complex_kernel = true,
 };
 extern constexpr Kernel cpu = {.plan = plan};
+extern constexpr Batching batching = kLeading();
 
 }  // namespace dyadic::inline v1::ops::linalg_qr_op

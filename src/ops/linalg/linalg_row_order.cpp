@@ -1,5 +1,6 @@
 #include <numeric>
 
+#include "corridor/batching.h"
 #include "ops/linalg/lu.h"
 
 namespace dyadic::inline v1::ops::linalg_row_order_op {
@@ -53,5 +54,6 @@ extern constexpr OpDef record = {
     .flops = flops,
 };
 extern constexpr Kernel cpu = {.plan = plan, .dense = true};
+extern constexpr Batching batching = kLeading();
 
 }  // namespace dyadic::inline v1::ops::linalg_row_order_op

@@ -1,3 +1,4 @@
+#include "corridor/batching.h"
 #include "ops/linalg/factor.h"
 #include "ops/linalg/lu.h"
 #include "ops/linalg/small_lu.h"
@@ -150,5 +151,6 @@ extern constexpr OpDef record = {
     .complex_kernel = true,
 };
 extern constexpr Kernel cpu = {.plan = plan};
+extern constexpr Batching batching = kLeading();
 
 }  // namespace dyadic::inline v1::ops::linalg_solve_factored_op

@@ -1,3 +1,4 @@
+#include "corridor/batching.h"
 #include "ops/linalg/factor.h"
 
 namespace dyadic::inline v1::ops::linalg_solve_triangular_op {
@@ -96,5 +97,6 @@ extern constexpr OpDef record = {
     .complex_kernel = true,
 };
 extern constexpr Kernel cpu = {.plan = plan};
+extern constexpr Batching batching = kLeading();
 
 }  // namespace dyadic::inline v1::ops::linalg_solve_triangular_op

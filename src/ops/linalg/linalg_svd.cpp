@@ -1,3 +1,4 @@
+#include "corridor/batching.h"
 #include "ops/linalg/singular.h"
 
 namespace dyadic::inline v1::ops::linalg_svd_op {
@@ -110,5 +111,6 @@ extern constexpr OpDef record = {
     .complex_kernel = true,
 };
 extern constexpr Kernel cpu = {.plan = plan};
+extern constexpr Batching batching = kLeading();
 
 }  // namespace dyadic::inline v1::ops::linalg_svd_op

@@ -1,3 +1,4 @@
+#include "corridor/batching.h"
 #include "ops/linalg/singular.h"
 
 namespace dyadic::inline v1::ops::linalg_svdvals_op {
@@ -48,5 +49,6 @@ extern constexpr OpDef record = {
     .complex_kernel = true,
 };
 extern constexpr Kernel cpu = {.plan = plan_matrices<Routine>};
+extern constexpr Batching batching = kLeading();
 
 }  // namespace dyadic::inline v1::ops::linalg_svdvals_op

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "corridor/batching.h"
 #include "ops/composite.h"
 
 namespace dyadic::inline v1::ops::negative_picks_op {
@@ -96,6 +97,17 @@ void backward(Grad& g) {
 }
 double flops(const Call& c) { return double(c[arg::index].numel()); }
 
+// Rows of all entries; each counts its own.
+bool batched(BatchedCall& b) {
+  const Tensor index = b.whole(arg::index);
+  const Tensor known = ne(index, b.c[arg::ignore_index]);
+  const std::vector<Tensor> all =
+      call_all(Op::negative_picks_, b.whole(arg::self).flatten(0, 1), index.flatten(0, 1), b.c[arg::ignore_index]);
+  b.results[0] = all[0];
+  b.results[1] = sum(known.reshape({b.entries, b.c[arg::index].numel()}), {1});
+  return true;
+}
+
 }  // namespace
 
 extern constexpr OpDef record = {
@@ -116,5 +128,6 @@ extern constexpr OpDef record = {
     .flops = flops,
 };
 extern constexpr Kernel cpu = {.plan = plan, .dense = true};
+extern constexpr Batching batching = kOwn(batched);
 
 }  // namespace dyadic::inline v1::ops::negative_picks_op

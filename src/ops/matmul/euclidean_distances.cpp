@@ -1,3 +1,4 @@
+#include "corridor/batching.h"
 #include "ops/matmul/distance_kernel.h"
 #include "ops/operands.h"
 
@@ -66,5 +67,6 @@ extern constexpr OpDef record = {
     .flops = flops,
 };
 extern constexpr Kernel cpu = {.plan = plan, .dense = true};
+extern constexpr Batching batching = kFirst();
 
 }  // namespace dyadic::inline v1::ops::euclidean_distances_op

@@ -1,3 +1,4 @@
+#include "corridor/batching.h"
 #include "ops/complex_math.h"
 #include "ops/matmul/operand.h"
 #include "ops/precision.h"
@@ -83,6 +84,25 @@ void backward(Grad& g) {
   if (g.has(arg::bias) && g.needs(arg::bias)) g.set(arg::bias, sum(d, {0}));
 }
 
+bool batched(BatchedCall& b) {
+  const Call& c = b.c;
+  const bool bias = c.has(arg::bias), own = bias && b.is_batched(2);
+  if (!b.is_batched(arg::weight) && !own) return b.leading(in(arg::weight) | in(2));
+  const int64_t n = numbers(c[arg::weight].sizes()), k = c[arg::weight].size(-1), m = rows(c[arg::input]);
+  Tensor y;
+  if (!b.is_batched(arg::weight)) {
+    y = linear(b.given(arg::input), c[arg::weight]);
+    y = y.reshape({b.is_batched(arg::input) ? b.entries : 1, m, n});
+  } else {
+    const Tensor x = b.given(arg::input), w = b.given(arg::weight).reshape({b.entries, n, k});
+    y = matmul(x.reshape(b.is_batched(arg::input) ? std::vector<int64_t>{b.entries, m, k} : std::vector<int64_t>{m, k}),
+               w.mT());
+  }
+  if (bias) y = add(y, own ? b.given(2).reshape({b.entries, 1, n}) : c[arg::bias]);
+  b.results[0] = y;
+  return true;
+}
+
 }  // namespace
 
 extern constexpr OpDef record = {
@@ -107,5 +127,6 @@ extern constexpr OpDef record = {
     .complex = complex_linear,
 };
 extern constexpr Kernel cpu = {.plan = plan, .blocked = in(0) | in(1)};
+extern constexpr Batching batching = kOwn(batched);
 
 }  // namespace dyadic::inline v1::ops::linear_op

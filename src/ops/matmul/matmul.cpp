@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "corridor/batching.h"
 #include "ops/matmul/operand.h"
 #include "ops/precision.h"
 
@@ -89,6 +90,33 @@ void backward(Grad& g) {
   }
 }
 
+// The matrices of all entries: with dimensions of size 1 between the entries and those of an operand that has fewer.
+bool batched(BatchedCall& b) {
+  const int64_t da = b.c[arg::self].dim(), db = b.c[arg::other].dim();
+  Tensor x = b.given(arg::self), y = b.given(arg::other);
+  const bool left = b.is_batched(arg::self), right = b.is_batched(arg::other);
+  if (!right && da <= 2 && db <= 2 && (da == 1 || x.is_contiguous())) {  // rows like others
+    b.results[0] = da == 1 ? matmul(x, y) : matmul(x.flatten(0, 1), y);
+    return true;
+  }
+  if (!left && db == 1 && da <= 2) {
+    b.results[0] = matmul(y, da == 1 ? x : x.t());
+    return true;
+  }
+  if (da == 1) x = unsqueeze(x, -2);
+  if (db == 1) y = unsqueeze(y, -1);
+  const int64_t n = std::max<int64_t>({da, db, 2}) + 1;
+  const auto widened = [n](const Tensor& t) {
+    std::vector<int64_t> sizes = t.sizes().vec();
+    sizes.insert(sizes.begin() + 1, size_t(n - t.dim()), 1);
+    return t.reshape(sizes);
+  };
+  if (left) x = widened(x);
+  if (right) y = widened(y);
+  b.results[0] = x.size(-1) == 1 && x.dtype() == y.dtype() && !x.dtype().is_scaled() ? mul(x, y) : matmul(x, y);
+  return true;
+}
+
 }  // namespace
 
 extern constexpr OpDef record = {
@@ -115,5 +143,6 @@ extern constexpr OpDef record = {
     .complex_kernel = true,
 };
 extern constexpr Kernel cpu = {.plan = plan, .blocked = in(arg::self) | in(arg::other)};
+extern constexpr Batching batching = kOwn(batched);
 
 }  // namespace dyadic::inline v1::ops::matmul_op

@@ -1,3 +1,4 @@
+#include "corridor/batching.h"
 #include "ops/expected.h"
 #include "ops/nn/attention.h"
 
@@ -56,5 +57,6 @@ extern constexpr OpDef record = {
     .flops = flops,
 };
 extern constexpr Kernel cpu = {.plan = plan, .dense = true};
+extern constexpr Batching batching = kFirst();
 
 }  // namespace dyadic::inline v1::ops::attention_backward_op

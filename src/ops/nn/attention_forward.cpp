@@ -1,3 +1,4 @@
+#include "corridor/batching.h"
 #include "ops/nn/attention.h"
 
 namespace dyadic::inline v1::ops::attention_forward_op {
@@ -76,5 +77,6 @@ extern constexpr OpDef record = {
     .flops = flops,
 };
 extern constexpr Kernel cpu = {.plan = plan};
+extern constexpr Batching batching = kFirst();
 
 }  // namespace dyadic::inline v1::ops::attention_forward_op

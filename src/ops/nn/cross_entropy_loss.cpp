@@ -1,3 +1,4 @@
+#include "corridor/batching.h"
 #include "ops/nn/cross_entropy_kernel.h"
 #include "ops/operands.h"
 
@@ -61,6 +62,23 @@ void backward(Grad& g) {
 }
 double flops(const Call& c) { return 12.0 * double(c[arg::input].numel()); }
 
+// Rows of all entries, whose losses each adds up by itself.
+bool batched(BatchedCall& b) {
+  const Call& c = b.c;
+  if (c[arg::reduction] == 0) return b.first(0);
+  const int64_t rows = c[arg::input].size(0), classes = c[arg::input].size(1);
+  const DType wide = lse_type(c);
+  const Tensor x = b.whole(arg::input).reshape({b.entries * rows, classes}).to(wide), t = b.whole(arg::target),
+               targets = t.reshape({-1});
+  Arg args[] = {x, targets, int64_t(0), c[arg::ignore_index], c[arg::label_smoothing]};
+  Tensor out[2];
+  call_op(Op::cross_entropy_loss_, args, 5, out);
+  Tensor loss = sum(out[0].reshape({b.entries, rows}), {1});
+  if (c[arg::reduction] == kMeanReduction) loss = div(loss, sum(ne(t, c[arg::ignore_index]), {1}).to(wide));
+  b.results[0] = loss, b.results[1] = out[1];
+  return true;
+}
+
 }  // namespace
 
 extern constexpr OpDef record = {
@@ -81,5 +99,6 @@ extern constexpr OpDef record = {
     .flops = flops,
 };
 extern constexpr Kernel cpu = {.plan = plan, .dense = true};
+extern constexpr Batching batching = kOwn(batched);
 
 }  // namespace dyadic::inline v1::ops::cross_entropy_loss_op

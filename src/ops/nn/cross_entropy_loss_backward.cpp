@@ -1,3 +1,4 @@
+#include "corridor/batching.h"
 #include "ops/expected.h"
 #include "ops/nn/cross_entropy_kernel.h"
 #include "ops/operands.h"
@@ -48,6 +49,19 @@ void plan(Call& c) {
 }
 double flops(const Call& c) { return 13.0 * double(c[arg::input].numel()); }
 
+bool batched(BatchedCall& b) {
+  const Call& c = b.c;
+  if (c[arg::reduction] == 0) return b.first(0);
+  const int64_t rows = c[arg::input].size(0), classes = c[arg::input].size(1);
+  const Tensor t = b.whole(arg::target);
+  Tensor g = b.whole(arg::grad).to(c[arg::lse].dtype());
+  if (c[arg::reduction] == 1) g = div(g, sum(ne(t, c[arg::ignore_index]), {1}).to(g.dtype()));
+  b.results[0] = call(Op::cross_entropy_loss_backward_, expand(unsqueeze(g, 1), {b.entries, rows}).reshape({-1}),
+                      b.whole(arg::input).reshape({b.entries * rows, classes}), t.reshape({-1}),
+                      b.whole(arg::lse).reshape({-1}), int64_t(0), c[arg::ignore_index], c[arg::label_smoothing]);
+  return true;
+}
+
 }  // namespace
 
 extern constexpr OpDef record = {
@@ -65,5 +79,6 @@ extern constexpr OpDef record = {
     .flops = flops,
 };
 extern constexpr Kernel cpu = {.plan = plan, .dense = true};
+extern constexpr Batching batching = kOwn(batched);
 
 }  // namespace dyadic::inline v1::ops::cross_entropy_loss_backward_op

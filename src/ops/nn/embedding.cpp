@@ -1,3 +1,4 @@
+#include "corridor/batching.h"
 #include "loops/pointwise.h"
 #include "loops/stored.h"
 #include "ops/nn/embedding_kernel.h"
@@ -60,6 +61,22 @@ void backward(Grad& g) {
                           g[arg::padding_idx], g[arg::scale_grad_by_freq]));
 }
 
+// Tables of their own are read as one array; what an index below 0 would mean there, it does not mean here.
+bool batched(BatchedCall& b) {
+  if (!b.is_batched(arg::weight)) {
+    b.results[0] = embedding(b.c[arg::weight], b.whole(arg::indices));
+    return true;
+  }
+  const Tensor i = b.whole(arg::indices);
+  if (i.is_meta() || i.numel() == 0 || amin(every_entry(i)).item<int64_t>() < 0) return false;
+  std::vector<int64_t> column(size_t(i.dim()), 1);
+  column[0] = b.entries;
+  const Tensor both[] = {arange(0, b.entries, 1, i64, i.device()).reshape(column), i};
+  const int64_t dims[] = {0, 1};
+  b.results[0] = call(Op::index_, b.given(arg::weight), std::span<const Tensor>(both), IntList(dims, 2));
+  return true;
+}
+
 }  // namespace
 
 extern constexpr OpDef record = {
@@ -77,5 +94,6 @@ extern constexpr OpDef record = {
     .index = arg::indices.at,
 };
 extern constexpr Kernel cpu = {.plan = plan, .blocked = in(0)};
+extern constexpr Batching batching = kOwn(batched);
 
 }  // namespace dyadic::inline v1::ops::embedding_op

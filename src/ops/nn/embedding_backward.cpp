@@ -1,3 +1,4 @@
+#include "corridor/batching.h"
 #include "ops/expected.h"
 #include "ops/nn/embedding_kernel.h"
 #include "ops/operands.h"
@@ -47,6 +48,22 @@ void backward(Grad& g) {
 }
 double flops(const Call& c) { return double(c[arg::grad].numel()); }
 
+// Each entry has rows of its own in one table.
+bool batched(BatchedCall& b) {
+  const Call& c = b.c;
+  const int64_t n = c[arg::num_weights], skip = c[arg::padding_idx];
+  const Tensor i = b.whole(arg::indices);
+  std::vector<int64_t> column(size_t(i.dim()), 1);
+  column[0] = b.entries;
+  const Tensor moved = add(i, mul(arange(0, b.entries, 1, i64, i.device()), n).reshape(column));
+  Tensor rows =
+      call(Op::embedding_backward_, b.whole(arg::grad), moved, n * b.entries, int64_t(-1), c[arg::scale_grad_by_freq]);
+  rows = rows.reshape({b.entries, n, rows.size(1)});
+  if (skip >= 0 && skip < n) select(rows, 1, skip).zero_();
+  b.results[0] = rows;
+  return true;
+}
+
 }  // namespace
 
 extern constexpr OpDef record = {
@@ -67,5 +84,6 @@ extern constexpr OpDef record = {
     .flops = flops,
 };
 extern constexpr Kernel cpu = {.plan = plan, .dense = true};
+extern constexpr Batching batching = kOwn(batched);
 
 }  // namespace dyadic::inline v1::ops::embedding_backward_op

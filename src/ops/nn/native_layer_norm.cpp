@@ -1,3 +1,4 @@
+#include "corridor/batching.h"
 #include "ops/nn/layer_norm_kernel.h"
 #include "ops/norm/statistics.h"
 
@@ -65,6 +66,24 @@ void backward(Grad& g) {
 }
 double flops(const Call& c) { return 8.0 * double(c[arg::input].numel()); }
 
+// Weights of their own are applied to normalized rows.
+bool batched(BatchedCall& b) {
+  const Call& c = b.c;
+  const bool weight = c.has(arg::weight), bias = c.has(arg::bias);
+  if (!(weight && b.is_batched(arg::weight)) && !(bias && b.is_batched(arg::bias))) return b.leading(in(kWeight) | in(kBias));
+  const int64_t n = c[arg::normalized], m = n ? c[arg::input].numel() / n : 0;
+  const Tensor x = b.whole(arg::input), none;
+  Arg args[] = {x, n, none, none, c[arg::eps], c[arg::centred]};
+  Tensor out[3];
+  call_op(Op::native_layer_norm_, args, 6, out);
+  const auto each = [&](AnyArg h) { return b.whole(h).reshape({b.entries, 1, n}).to(c.spec[1].dtype); };
+  Tensor y = out[0].reshape({b.entries, m, n}).to(c.spec[1].dtype);
+  if (weight) y = mul(y, each(arg::weight));
+  if (bias) y = add(y, each(arg::bias));
+  b.results[0] = y, b.results[1] = out[1], b.results[2] = out[2];
+  return true;
+}
+
 }  // namespace
 
 extern constexpr OpDef record = {
@@ -86,5 +105,6 @@ extern constexpr OpDef record = {
     .flops = flops,
 };
 extern constexpr Kernel cpu = {.plan = plan, .dense = true};
+extern constexpr Batching batching = kOwn(batched);
 
 }  // namespace dyadic::inline v1::ops::native_layer_norm_op

@@ -1,3 +1,4 @@
+#include "corridor/batching.h"
 #include "ops/nn/layer_norm_kernel.h"
 #include "ops/norm/statistics.h"
 
@@ -29,6 +30,27 @@ void plan(Call& c) {
 }
 double flops(const Call& c) { return 14.0 * double(c[arg::grad].numel()); }
 
+// Sums over the rows of each entry; the kernel has only one sum.
+bool batched(BatchedCall& b) {
+  const Call& c = b.c;
+  const int64_t n = c[arg::normalized], m = n ? c[arg::input].numel() / n : 0;
+  const DType wide = c.spec[0].dtype == f64 ? f64 : f32;
+  const bool weight = c.has(arg::weight);
+  const auto each = [&](const Tensor& t, int64_t rows, int64_t columns) {
+    return t.reshape({b.entries, rows, columns}).to(wide);
+  };
+  const Tensor x = each(b.whole(arg::input), m, n), g = each(b.whole(arg::grad), m, n), rstd = each(b.whole(4), m, 1);
+  const bool centred = c[arg::centred];
+  const Tensor hat = mul(centred ? sub(x, each(b.whole(3), m, 1)) : x, rstd);
+  const Tensor w = weight ? mul(g, each(b.whole(2), 1, n)) : g;
+  Tensor dx = sub(w, mul(hat, mean(mul(w, hat), {2}, true)));
+  if (centred) dx = sub(dx, mean(w, {2}, true));
+  b.results[0] = mul(rstd, dx);
+  if (c.spec[1].dtype) b.results[1] = sum(mul(g, hat), {1});
+  if (c.spec[2].dtype) b.results[2] = sum(g, {1});
+  return true;
+}
+
 }  // namespace
 
 extern constexpr OpDef record = {
@@ -44,5 +66,6 @@ extern constexpr OpDef record = {
     .flops = flops,
 };
 extern constexpr Kernel cpu = {.plan = plan, .dense = true};
+extern constexpr Batching batching = kOwn(batched);
 
 }  // namespace dyadic::inline v1::ops::native_layer_norm_backward_op

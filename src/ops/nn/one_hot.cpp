@@ -1,4 +1,5 @@
 #include "ops/composite.h"
+#include "tensor/batched.h"
 
 namespace dyadic::inline v1::ops::one_hot_op {
 namespace {
@@ -10,7 +11,8 @@ Tensor compose(Args a) {
   DY_CHECK(x.numel() > 0 || classes > 0, "one_hot: no classes: self is {}; give num_classes", describe(x));
   if (!x.is_meta() && x.numel()) {
     NoGrad guard;
-    Arg args[] = {x, IntList(), false};
+    const Tensor every = classes < 0 ? x : every_entry(x);
+    Arg args[] = {every, IntList(), false};
     Tensor ends[2];
     call_op(Op::extremes_, args, 3, ends);
     const int64_t least = ends[0].item<int64_t>(), most = ends[1].item<int64_t>();

@@ -1,3 +1,4 @@
+#include "corridor/batching.h"
 #include "ops/nn/attention.h"
 
 namespace dyadic::inline v1::ops::packed_attention_forward_op {
@@ -57,5 +58,6 @@ extern constexpr OpDef record = {
     .flops = flops,
 };
 extern constexpr Kernel cpu = {.plan = plan, .dense = true};
+extern constexpr Batching batching = kFirst();
 
 }  // namespace dyadic::inline v1::ops::packed_attention_forward_op

@@ -1,4 +1,5 @@
 #include "ops/nn/rotary_embedding.h"
+#include "corridor/batching.h"
 #include "loops/pointwise.h"
 #include "ops/operands.h"
 
@@ -64,6 +65,13 @@ void backward(Grad& g) {
 }
 double flops(const Call& c) { return 3.0 * double(c[arg::self].numel()); }
 
+bool batched(BatchedCall& b) {
+  const int64_t n = b.c[arg::self].dim();
+  const std::vector<Tensor> turns = broadcast_tensors(std::vector<Tensor>{b.aligned(arg::cos, n), b.aligned(arg::sin, n)});
+  b.results[0] = dyadic::rotary_embedding(b.whole(arg::self), turns[0], turns[1]);
+  return true;
+}
+
 }  // namespace
 
 extern constexpr OpDef record = {
@@ -88,5 +96,6 @@ extern constexpr OpDef record = {
     .flops = flops,
 };
 extern constexpr Kernel cpu = {.plan = plan};
+extern constexpr Batching batching = kOwn(batched);
 
 }  // namespace dyadic::inline v1::ops::rotary_embedding_op

@@ -1,3 +1,4 @@
+#include "corridor/batching.h"
 #include "ops/norm/channel_norm_kernel.h"
 #include "ops/norm/statistics.h"
 
@@ -71,6 +72,22 @@ void backward(Grad& g) {
 }
 double flops(const Call& c) { return 8.0 * double(c[arg::input].numel()); }
 
+// A call of many has more channels, in as many more groups.
+bool batched(BatchedCall& b) {
+  const Call& c = b.c;
+  const int64_t groups = c[arg::groups], entries = b.entries;
+  const bool weight = c.has(arg::weight), bias = c.has(arg::bias);
+  if (groups && !(weight && b.is_batched(kWeight)) && !(bias && b.is_batched(kBias))) return b.first(in(kWeight) | in(kBias));
+  const Tensor x = b.whole(arg::input).transpose(0, 1).flatten(1, 2);
+  const Tensor w = weight ? b.whole(kWeight).reshape({-1}) : Tensor(), o = bias ? b.whole(kBias).reshape({-1}) : Tensor();
+  Arg args[] = {x, w, o, groups * entries, c[arg::eps]};
+  Tensor out[3];
+  call_op(Op::native_channel_norm_, args, 5, out);
+  b.results[0] = out[0].reshape({x.size(0), entries, c[arg::input].size(1), x.size(2)}).transpose(0, 1);
+  for (int k : {1, 2}) b.results[k] = groups ? out[k].reshape({x.size(0), entries, groups}).transpose(0, 1) : out[k];
+  return true;
+}
+
 }  // namespace
 
 extern constexpr OpDef record = {
@@ -95,5 +112,6 @@ extern constexpr OpDef record = {
     .flops = flops,
 };
 extern constexpr Kernel cpu = {.plan = plan, .dense = true};
+extern constexpr Batching batching = kOwn(batched);
 
 }  // namespace dyadic::inline v1::ops::native_channel_norm_op

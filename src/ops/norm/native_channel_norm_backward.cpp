@@ -1,3 +1,4 @@
+#include "corridor/batching.h"
 #include "ops/norm/channel_norm_kernel.h"
 #include "ops/norm/statistics.h"
 
@@ -33,6 +34,25 @@ void plan(Call& c) {
 }
 double flops(const Call& c) { return 14.0 * double(c[arg::grad].numel()); }
 
+bool batched(BatchedCall& b) {
+  const Call& c = b.c;
+  const int64_t groups = c[arg::groups], entries = b.entries;
+  const auto joined = [](const Tensor& t) { return t.transpose(0, 1).flatten(1, 2); };
+  const Tensor g = joined(b.whole(arg::grad)), x = joined(b.whole(arg::input)),
+               w = c.has(arg::weight) ? b.whole(2).reshape({-1}) : Tensor();
+  const auto statistics = [&](int k) {
+    const Tensor all = b.whole(k);
+    return groups ? all.reshape({entries, x.size(0), groups}).transpose(0, 1).reshape({-1}) : all.reshape({-1});
+  };
+  const Tensor mean = statistics(3), rstd = statistics(4);
+  Arg args[] = {g, x, w, mean, rstd, groups * entries, c[arg::with_bias]};
+  Tensor out[3];
+  call_op(Op::native_channel_norm_backward_, args, 7, out);
+  b.results[0] = out[0].reshape({x.size(0), entries, c[arg::input].size(1), x.size(2)}).transpose(0, 1);
+  for (int k : {1, 2}) b.results[k] = out[k];
+  return true;
+}
+
 }  // namespace
 
 extern constexpr OpDef record = {
@@ -48,5 +68,6 @@ extern constexpr OpDef record = {
     .flops = flops,
 };
 extern constexpr Kernel cpu = {.plan = plan, .dense = true};
+extern constexpr Batching batching = kOwn(batched);
 
 }  // namespace dyadic::inline v1::ops::native_channel_norm_backward_op

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "corridor/batching.h"
 #include "ops/pool/max_pool_shape.h"
 
 namespace dyadic::inline v1::ops::adaptive_max_pool_op {
@@ -52,5 +53,6 @@ extern constexpr OpDef record = {
     .flops = flops,
 };
 extern constexpr Kernel cpu = {.plan = plan, .dense = true};
+extern constexpr Batching batching = kLeading();
 
 }  // namespace dyadic::inline v1::ops::adaptive_max_pool_op

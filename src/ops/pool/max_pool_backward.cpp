@@ -1,3 +1,4 @@
+#include "corridor/batching.h"
 #include "ops/pool/max_pool_shape.h"
 
 namespace dyadic::inline v1::ops::max_pool_backward_op {
@@ -58,5 +59,6 @@ extern constexpr OpDef record = {
     .flops = flops,
 };
 extern constexpr Kernel cpu = {.plan = plan, .dense = true};
+extern constexpr Batching batching = kLeading();
 
 }  // namespace dyadic::inline v1::ops::max_pool_backward_op

@@ -1,3 +1,4 @@
+#include "corridor/batching.h"
 #include "ops/composite.h"
 
 namespace dyadic::inline v1::ops::max_pool_take_op {
@@ -65,5 +66,6 @@ extern constexpr OpDef record = {
     .needs = {in(arg::indices)},
 };
 extern constexpr Kernel cpu = {.plan = plan, .dense = true};
+extern constexpr Batching batching = kLeading();
 
 }  // namespace dyadic::inline v1::ops::max_pool_take_op

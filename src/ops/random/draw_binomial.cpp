@@ -1,3 +1,4 @@
+#include "corridor/batching.h"
 #include "ops/random/counts.h"
 
 namespace dyadic::inline v1::ops::draw_binomial_op {
@@ -54,5 +55,6 @@ extern constexpr OpDef record = {
     .random = true,
 };
 extern constexpr Kernel cpu = {.plan = plan, .dense = true};
+extern constexpr Batching batching = kLeading();
 
 }  // namespace dyadic::inline v1::ops::draw_binomial_op

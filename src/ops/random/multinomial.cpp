@@ -1,9 +1,10 @@
 #include "ops/common.h"
+#include "tensor/batched.h"
 
 namespace dyadic::inline v1::ops::multinomial_op {
 namespace {
 
-bool is_true(const Tensor& t) { return t.item_scalar().integer() != 0; }
+bool is_true(const Tensor& t) { return all(every_entry(t)).item_scalar().integer() != 0; }
 
 void check_weights(const Tensor& p, int64_t n, bool replacement) {
   DY_CHECK(p.dim() == 1 || p.dim() == 2, "multinomial: weights are one row or several: self is {}", describe(p));

@@ -1,5 +1,6 @@
 #include <atomic>
 
+#include "corridor/batching.h"
 #include "ops/random/counts.h"
 
 namespace dyadic::inline v1::ops::poisson_op {
@@ -58,5 +59,6 @@ extern constexpr OpDef record = {
     .random = true,
 };
 extern constexpr Kernel cpu = {.plan = plan, .dense = true};
+extern constexpr Batching batching = kLeading();
 
 }  // namespace dyadic::inline v1::ops::poisson_op

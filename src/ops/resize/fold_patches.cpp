@@ -1,3 +1,4 @@
+#include "corridor/batching.h"
 #include "loops/pointwise.h"
 #include "ops/resize/unfold.h"
 
@@ -73,5 +74,6 @@ extern constexpr OpDef record = {
     .flops = flops,
 };
 extern constexpr Kernel cpu = {.plan = plan, .dense = true};
+extern constexpr Batching batching = kFirst();
 
 }  // namespace dyadic::inline v1::ops::fold_patches_op

@@ -1,3 +1,4 @@
+#include "corridor/batching.h"
 #include "loops/pointwise.h"
 #include "ops/operands.h"
 #include "ops/resize/unfold.h"
@@ -54,5 +55,6 @@ extern constexpr OpDef record = {
     .backward = backward,
 };
 extern constexpr Kernel cpu = {.plan = plan, .dense = true};
+extern constexpr Batching batching = kFirst();
 
 }  // namespace dyadic::inline v1::ops::unfold_patches_op

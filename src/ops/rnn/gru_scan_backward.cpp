@@ -1,4 +1,6 @@
+#include "corridor/batching.h"
 #include "ops/expected.h"
+#include "ops/rnn/batched.h"
 #include "ops/rnn/scan.h"
 
 namespace dyadic::inline v1::ops::gru_scan_backward_op {
@@ -53,6 +55,8 @@ void plan(Call& c) {
 }
 double flops(const Call& c) { return double(c[arg::output].numel()) * (6.0 * double(c[arg::weight].size(1)) + 30); }
 
+bool batched(BatchedCall& b) { return batched_scan(b, in(2)); }
+
 }  // namespace
 
 extern constexpr OpDef record = {
@@ -70,5 +74,6 @@ extern constexpr OpDef record = {
     .flops = flops,
 };
 extern constexpr Kernel cpu = {.plan = plan, .dense = true};
+extern constexpr Batching batching = kOwn(batched);
 
 }  // namespace dyadic::inline v1::ops::gru_scan_backward_op

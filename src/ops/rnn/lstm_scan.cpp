@@ -1,3 +1,5 @@
+#include "corridor/batching.h"
+#include "ops/rnn/batched.h"
 #include "ops/rnn/scan.h"
 
 namespace dyadic::inline v1::ops::lstm_scan_op {
@@ -121,6 +123,8 @@ double flops(const Call& c) {
 
 constexpr uint16_t kSteps = in(1) | in(3) | in(4) | out(1) | out(2);  // what going back through the steps reads
 
+bool batched(BatchedCall& b) { return batched_scan(b, in(1) | in(4)); }
+
 }  // namespace
 
 extern constexpr OpDef record = {
@@ -153,5 +157,6 @@ extern constexpr OpDef record = {
     .flops = flops,
 };
 extern constexpr Kernel cpu = {.plan = plan, .dense = true};
+extern constexpr Batching batching = kOwn(batched);
 
 }  // namespace dyadic::inline v1::ops::lstm_scan_op

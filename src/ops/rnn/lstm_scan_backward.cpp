@@ -1,4 +1,6 @@
+#include "corridor/batching.h"
 #include "ops/expected.h"
+#include "ops/rnn/batched.h"
 #include "ops/rnn/scan.h"
 
 namespace dyadic::inline v1::ops::lstm_scan_backward_op {
@@ -70,6 +72,8 @@ double flops(const Call& c) {
   return elements * ((c.has(arg::projection) ? 10.0 : 8.0) * state + 40);
 }
 
+bool batched(BatchedCall& b) { return batched_scan(b, in(3) | in(7)); }
+
 }  // namespace
 
 extern constexpr OpDef record = {
@@ -88,5 +92,6 @@ extern constexpr OpDef record = {
     .flops = flops,
 };
 extern constexpr Kernel cpu = {.plan = plan, .dense = true};
+extern constexpr Batching batching = kOwn(batched);
 
 }  // namespace dyadic::inline v1::ops::lstm_scan_backward_op

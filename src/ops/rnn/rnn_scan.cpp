@@ -1,3 +1,5 @@
+#include "corridor/batching.h"
+#include "ops/rnn/batched.h"
 #include "ops/rnn/scan.h"
 
 namespace dyadic::inline v1::ops::rnn_scan_op {
@@ -75,6 +77,8 @@ void backward(Grad& g) {
 }
 double flops(const Call& c) { return double(c.out[0].numel()) * (2.0 * double(c[arg::weight].size(1)) + 20); }
 
+bool batched(BatchedCall& b) { return batched_scan(b, in(1)); }
+
 }  // namespace
 
 extern constexpr OpDef record = {
@@ -102,5 +106,6 @@ extern constexpr OpDef record = {
     .flops = flops,
 };
 extern constexpr Kernel cpu = {.plan = plan, .dense = true};
+extern constexpr Batching batching = kOwn(batched);
 
 }  // namespace dyadic::inline v1::ops::rnn_scan_op

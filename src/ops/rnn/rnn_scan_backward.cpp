@@ -1,4 +1,6 @@
+#include "corridor/batching.h"
 #include "ops/expected.h"
+#include "ops/rnn/batched.h"
 #include "ops/rnn/scan.h"
 
 namespace dyadic::inline v1::ops::rnn_scan_backward_op {
@@ -44,6 +46,8 @@ void plan(Call& c) {
 }
 double flops(const Call& c) { return double(c[arg::output].numel()) * (2.0 * double(c[arg::weight].size(1)) + 4); }
 
+bool batched(BatchedCall& b) { return batched_scan(b, in(1)); }
+
 }  // namespace
 
 extern constexpr OpDef record = {
@@ -59,5 +63,6 @@ extern constexpr OpDef record = {
     .flops = flops,
 };
 extern constexpr Kernel cpu = {.plan = plan, .dense = true};
+extern constexpr Batching batching = kOwn(batched);
 
 }  // namespace dyadic::inline v1::ops::rnn_scan_backward_op

@@ -1,3 +1,4 @@
+#include "corridor/batching.h"
 #include "ops/shape/assigning.h"
 
 namespace dyadic::inline v1::ops::cast_op {
@@ -51,5 +52,6 @@ extern constexpr OpDef record = {
     .backward = backward,
 };
 extern constexpr Kernel cpu = {.plan = plan, .blocked = in(arg::self) | out(0)};
+extern constexpr Batching batching = kLeading();
 
 }  // namespace dyadic::inline v1::ops::cast_op

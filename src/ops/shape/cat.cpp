@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "base/parallel.h"
+#include "corridor/batching.h"
 #include "loops/strided_copy_kernel.h"
 #include "ops/common.h"
 
@@ -110,6 +111,17 @@ void backward(Grad& g) {
   }
 }
 
+bool batched(BatchedCall& b) {
+  const auto list = b.c[arg::tensors];
+  std::vector<Tensor> all;
+  for (const Tensor& t : list)
+    if (b.c.spec[0].ndim == 1 || !is_nothing(t.sizes())) all.push_back(b.whole(t));
+  if (all.empty()) return false;
+  const int64_t dim = b.c[arg::dim];
+  b.results[0] = dyadic::cat(all, dim + (dim >= 0)).to(b.c.spec[0].dtype);
+  return true;
+}
+
 }  // namespace
 
 extern constexpr OpDef record = {
@@ -124,5 +136,6 @@ extern constexpr OpDef record = {
     .backward = backward,
 };
 extern constexpr Kernel cpu = {.plan = plan, .blocked = kAllInputs};
+extern constexpr Batching batching = kOwn(batched);
 
 }  // namespace dyadic::inline v1::ops::cat_op

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "corridor/batching.h"
 #include "ops/shape/parts.h"
 
 namespace dyadic::inline v1::ops::constant_pad_nd_op {
@@ -78,5 +79,6 @@ extern constexpr OpDef record = {
     .backward = backward,
 };
 extern constexpr Kernel cpu = {.plan = plan};
+extern constexpr Batching batching = kLeading();
 
 }  // namespace dyadic::inline v1::ops::constant_pad_nd_op

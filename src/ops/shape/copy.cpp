@@ -1,3 +1,4 @@
+#include "corridor/batching.h"
 #include "ops/shape/assigning.h"
 
 namespace dyadic::inline v1::ops::copy_op {
@@ -14,6 +15,11 @@ void infer(Call& c) {
 void plan(Call& c) { plan_assigning(c, arg::src); }
 void backward(Grad& g) { g.set(arg::src, g.g()); }  // self was overwritten: nothing flows to it
 
+bool batched(BatchedCall& b) {
+  b.results[0] = dyadic::copy(b.whole(arg::self), b.aligned(arg::src, b.c[arg::self].dim()));
+  return true;
+}
+
 }  // namespace
 
 extern constexpr OpDef record = {
@@ -25,5 +31,6 @@ extern constexpr OpDef record = {
     .backward = backward,
 };
 extern constexpr Kernel cpu = {.plan = plan, .blocked = in(arg::self) | in(arg::src) | out(0)};
+extern constexpr Batching batching = kOwn(batched);
 
 }  // namespace dyadic::inline v1::ops::copy_op

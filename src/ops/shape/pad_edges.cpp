@@ -2,6 +2,7 @@
 #include <cstring>
 #include <vector>
 
+#include "corridor/batching.h"
 #include "loops/strided_copy_kernel.h"
 #include "ops/common.h"
 
@@ -191,5 +192,6 @@ extern constexpr OpDef record = {
     .backward = backward,
 };
 extern constexpr Kernel cpu = {.plan = plan};
+extern constexpr Batching batching = kLeading();
 
 }  // namespace dyadic::inline v1::ops::pad_edges_op

@@ -1,3 +1,4 @@
+#include "corridor/batching.h"
 #include "formats/bits.h"
 #include "ops/common.h"
 #include "ops/precision.h"
@@ -41,5 +42,6 @@ extern constexpr OpDef record = {
     .backward = backward,
 };
 extern constexpr Kernel cpu = {.plan = plan};
+extern constexpr Batching batching = kLeading();
 
 }  // namespace dyadic::inline v1::ops::round_tf32_op

@@ -1,3 +1,4 @@
+#include "corridor/batching.h"
 #include "device/backend.h"
 #include "ops/common.h"
 
@@ -35,5 +36,6 @@ extern constexpr OpDef record = {
     .moves = true,
 };
 extern constexpr Kernel cpu = {.plan = plan, .dense = true};
+extern constexpr Batching batching = kLeading();
 
 }  // namespace dyadic::inline v1::ops::to_device_op

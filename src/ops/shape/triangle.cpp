@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "base/parallel.h"
+#include "corridor/batching.h"
 #include "ops/common.h"
 
 namespace dyadic::inline v1::ops::triangle_op {
@@ -50,5 +51,6 @@ extern constexpr OpDef record = {
     .backward = backward,
 };
 extern constexpr Kernel cpu = {.plan = plan, .dense = true};
+extern constexpr Batching batching = kLeading();
 
 }  // namespace dyadic::inline v1::ops::triangle_op

@@ -1,3 +1,4 @@
+#include "corridor/batching.h"
 #include "ops/common.h"
 #include "ops/sort/sorting.h"
 
@@ -43,5 +44,6 @@ extern constexpr OpDef record = {
     .flops = flops,
 };
 extern constexpr Kernel cpu = {.plan = plan, .dense = true};
+extern constexpr Batching batching = kLeading();
 
 }  // namespace dyadic::inline v1::ops::kth_rows_op

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "corridor/batching.h"
 #include "ops/common.h"
 
 namespace dyadic::inline v1::ops::search_rows_op {
@@ -93,6 +94,17 @@ void plan(Call& c) {
   c.plan.workspace = room(p.wide_sequence) + room(p.wide_values);
 }
 
+// A sequence of one dimension serves for values of any.
+bool batched(BatchedCall& b) {
+  const bool flat = b.c[arg::sorted_sequence].dim() == 1;
+  const Tensor values = b.whole(arg::self);
+  const bool many = b.is_batched(arg::sorted_sequence);
+  b.results[0] =
+      call(Op::search_rows_, many || !flat ? b.whole(arg::sorted_sequence) : b.c[arg::sorted_sequence],
+           many && flat ? values.reshape({b.entries, b.c[arg::self].numel()}) : values, b.c[arg::right], b.c[arg::out_int32]);
+  return true;
+}
+
 }  // namespace
 
 extern constexpr OpDef record = {
@@ -110,5 +122,6 @@ extern constexpr OpDef record = {
     .infer = infer,
 };
 extern constexpr Kernel cpu = {.plan = plan, .dense = true};
+extern constexpr Batching batching = kOwn(batched);
 
 }  // namespace dyadic::inline v1::ops::search_rows_op

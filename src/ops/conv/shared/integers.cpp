@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ops/conv/conv_shape.h"
+#include "tensor/batched.h"
 
 namespace dyadic::inline v1::ops {
 namespace {
@@ -60,6 +61,7 @@ Tensor integer_conv_transpose(const char* who, const Tensor& x, const Tensor& w,
   const Tensor groups = x.reshape({s.batch, s.groups, s.filters, s.out[0] * s.out[1] * s.out[2]});
   const Tensor filters = w.reshape({s.groups, s.filters, s.channels, s.taps()});
   Tensor y = zeros(joined({s.batch, s.groups, s.channels}, whole + first, rank), x.dtype(), x.device());
+  if (entries_of(x) || entries_of(w)) y = add(y, mul(add(sum(x), sum(w)), 0));  // of each entry, before views of it are written
   each_tap(s, rank, [&](int64_t tap, const int64_t* position) {
     const Tensor part = matmul(select(filters, 3, tap).transpose(-2, -1), groups);
     met(s, rank, y, position, s.out).add_(part.reshape(joined({s.batch, s.groups, s.channels}, s.out + first, rank)));

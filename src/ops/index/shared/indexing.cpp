@@ -5,6 +5,7 @@
 // broadcast; their shape takes the place of the dimensions they index if those are neighbours, else it comes first. A 0-d
 // integer tensor is a number. As in PyTorch a number among tensors is applied first (numpy broadcasts it with them).
 #include "ops/index/indexed.h"
+#include "tensor/batched.h"
 
 namespace dyadic::inline v1 {
 namespace ops {
@@ -83,7 +84,7 @@ class Resolver {
     const Tensor& index = i.tensor;
     DY_CHECK_AS(IndexError, index.dtype().is_integer() || index.dtype() == boolean,
                 "index: index tensors are integers or masks: one is {}; convert with .to(i64)", describe(index));
-    if (is_number(i)) {
+    if (is_number(i) && !entries_of(index)) {
       t_.view = select(t_.view, d_, index.item_scalar().integer());
     } else if (!is_mask(index)) {
       push(contiguous(to(index, i64)));

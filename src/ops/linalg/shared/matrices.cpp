@@ -1,4 +1,5 @@
 #include "ops/linalg/matrices.h"
+#include "tensor/batched.h"
 
 #include <algorithm>
 
@@ -117,7 +118,7 @@ void check_info(const char* who, const Array& info, const Operand& a, const char
 void check_info(const char* who, const Tensor& info, const Tensor& a, const char* name, const char* what, const char* detail,
                 const char* way_out) {
   if (info.is_meta()) return;
-  const Tensor dense = info.contiguous().cpu();
+  const Tensor dense = every_entry(info).contiguous().cpu();
   check_info(who, Array(dense), Operand(*a.impl()), name, what, detail, way_out);
 }
 

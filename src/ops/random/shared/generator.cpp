@@ -3,6 +3,7 @@
 #include <cmath>
 #include <mutex>
 
+#include "corridor/batching.h"
 #include "loops/pointwise.h"
 #include "ops/random/generator.h"
 
@@ -32,6 +33,7 @@ void set_generator_state(GeneratorState state) {
 }
 
 Draw next_draw() {
+  if (t_batch_level) check_draws(*t_batch_level);
   std::unique_lock lock(g_mutex, std::defer_lock);
   if (!t_generator) lock.lock();
   const GeneratorState s = (t_generator ? *t_generator : default_generator()).draw();

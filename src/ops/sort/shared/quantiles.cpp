@@ -1,4 +1,5 @@
 #include "ops/sort/quantiles.h"
+#include "tensor/batched.h"
 
 namespace dyadic::inline v1::ops {
 namespace {
@@ -28,7 +29,7 @@ Tensor quantile_of(const char* who, const Tensor& self, const Tensor& q, const A
   DY_CHECK(q.dim() <= 1, "{}: q has at most one dimension: q is {}", who, describe(q));
   DY_CHECK(self.numel() > 0, "{}: nothing to choose from: self is {}", who, describe(self));
   if (!q.is_meta())
-    for (double v : q.detach().to_vector()) DY_CHECK(v >= 0 && v <= 1, "{}: q is outside of [0, 1]: {}", who, v);
+    for (double v : every_entry(q.detach()).to_vector()) DY_CHECK(v >= 0 && v <= 1, "{}: q is outside of [0, 1]: {}", who, v);
   const bool all = dim.kind == Arg::Kind::none;
   const int64_t d = all ? 0 : wrap_dim(who, dim.integer, self.dim());
   const Tensor rows = all || self.dim() == 0 ? reshape(self, {-1}) : movedim(self, {d}, {-1});
