@@ -19,6 +19,14 @@ constexpr int64_t kFusedBytes = 4096;  // of a tile: all that live at once stay 
 constexpr int64_t kWork = 32 << 10;    // elements times steps that a thread takes at least
 constexpr int kMostTiles = kMostSteps + 1;
 
+// n times the element at `from`: twice as many each time. (Element by element takes .5 ns each, with the size as the run knows
+// it 7.)
+void repeat_element(const char* from, char* to, int64_t n, int64_t size) {
+  const int64_t bytes = n * size;
+  std::memcpy(to, from, size_t(size));
+  for (int64_t done = size; done < bytes; done *= 2) std::memcpy(to + done, to, size_t(std::min(done, bytes - done)));
+}
+
 int64_t round_up(int64_t n, int64_t step) { return (n + step - 1) / step * step; }
 
 }  // namespace
@@ -169,7 +177,7 @@ class FusedPlan::Worker {
         i += run;
       } else {
         const int64_t run = std::min(n_ - i, v.repeat - at % v.repeat);
-        for (int64_t j = 0; j < run; ++j) std::memcpy(to + (i + j) * size, from + element * size, size_t(size));
+        repeat_element(from + element * size, to + i * size, run, size);
         i += run;
       }
     }
