@@ -1,6 +1,7 @@
 // What a compiled function remembers: sequences of pointwise calls between two points where values were needed, as a tree, and
 // for each end of such a sequence the program that computes what was still held there.
 #pragma once
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <map>
@@ -40,9 +41,18 @@ struct Input {
   int64_t numel = 0;      // elements that are there
 };
 
+// The call that a program's results are fed to, and which of them pass on to it without being written.
+struct End {
+  std::string name;
+  std::vector<int> sources;
+  uint64_t passing = 0;
+  bool operator==(const End&) const = default;
+};
+
 // A program and how it fared.
 struct Program {
   uint64_t held = 0;  // bit k: the result of call k was
+  End end;
   int calls = 0, outside = 0, passes = 0, eager_passes = 0;
   int64_t runs = 0, bytes = 0;  // bytes: of its results
   double seconds = 0;           // of its runs
@@ -79,7 +89,10 @@ struct Recorded {
   DType dtype;
   int ndim = 0;
   int64_t numel = 0, sizes[kMaxDims];
+  bool stays = false;   // its result has been wanted after it had been fed to a call
+  std::vector<Op> fed;  // calls that come after it and can be fed
 
+  bool feeds(Op op) const { return std::find(fed.begin(), fed.end(), op) != fed.end(); }
   // Whether it computes what the other call does; `first`: of each call, the first that gives the same.
   bool repeats(const Recorded& other, const std::vector<int>& first) const;
 
@@ -100,7 +113,7 @@ class Recording {
   // A new one. Null: it cannot be put off, a reason is counted; or it is of another size than those before it, and may be
   // the first of others.
   Recorded* record(Recorded& at, const Invocation& v, const Kind& kind, const Input* in, bool& other_size);
-  Program& program(Recorded& last, std::span<Recorded* const> calls, int outside, uint64_t held);
+  Program& program(Recorded& last, std::span<Recorded* const> calls, int outside, uint64_t held, const End& end = {});
   void not_deferred(const char* op, const char* why) { ++eager[std::string(op) + ": " + why]; }
   bool full() const { return recorded_now_ >= kMostRecorded; }
   void clear();

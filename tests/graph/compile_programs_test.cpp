@@ -155,6 +155,7 @@ struct Program {
   }
 };
 TEST(compile, random_programs) {
+  const FeedAll all;
   for (uint64_t seed = 0; seed < 400; ++seed) {
     SCOPED_TRACE(seed);
     manual_seed(seed);
