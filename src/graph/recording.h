@@ -17,6 +17,7 @@ namespace dyadic::inline v1::graph {
 
 inline constexpr int kMostCalls = kMostSteps;  // that are put off at once
 inline constexpr int kMostOutside = 48;        // tensors that they read
+inline constexpr int kAlone = 8;               // runs
 inline constexpr int kMostRecorded = 2048;     // calls of one function; beyond them it begins anew
 
 // The calls that can be put off: pointwise ones, and conversions to another dtype. Their arguments are tensors, then numbers,
@@ -89,9 +90,13 @@ struct Recorded {
   DType dtype;
   int ndim = 0;
   int64_t numel = 0, sizes[kMaxDims];
+  // How often it came first and was computed with no other call; from kAlone on it runs as it comes, and is put off now and
+  // then to see whether that still holds.
+  int alone = 0;
   bool stays = false;   // its result has been wanted after it had been fed to a call
   std::vector<Op> fed;  // calls that come after it and can be fed
 
+  bool runs_alone() { return alone >= kAlone && ++alone % 64 != 0; }
   bool feeds(Op op) const { return std::find(fed.begin(), fed.end(), op) != fed.end(); }
   // Whether it computes what the other call does; `first`: of each call, the first that gives the same.
   bool repeats(const Recorded& other, const std::vector<int>& first) const;
@@ -104,7 +109,7 @@ class Recording {
  public:
   Recorded root;
   std::atomic<bool> running{false};  // one run at a time; others meanwhile run eagerly
-  int64_t runs = 0, matched = 0, recorded = 0;
+  int64_t runs = 0, matched = 0, recorded = 0, alone = 0;
   std::unique_ptr<Steps> steps = std::make_unique<Steps>();
   std::map<std::string, int64_t> eager;  // why calls were not put off
 

@@ -182,6 +182,7 @@ uint64_t Window::held() const {
 void Window::run() {
   const uint64_t wanted = held();
   if (wanted) compute(wanted);
+  calls_[0]->alone = count_ == 1 && !fed_ ? calls_[0]->alone + int(wanted) : 0;
   forget();
 }
 void Window::forget() {
@@ -301,6 +302,7 @@ bool Window::put_off(const Invocation& v, const Kind& kind, Tensor* result) {
     bool again = why == kOtherForm;
     if (!why) {
       Recorded* call = recording_->match(*at_, v, kind, in);
+      if (call && !count_ && !recorder_ && call->runs_alone()) return ++recording_->alone, false;
       if (call) ++recording_->matched;
       if (!call) call = recording_->record(*at_, v, kind, in, again);
       if (call && !kind.in_place) return commit_fresh(*call, *result), true;

@@ -69,6 +69,7 @@ bool Window::feed(const Call& c, void* workspace) {
   p.seconds += seconds_now() - begin;
   ++p.runs;
   give(stays, memory);
+  calls_[0]->alone = 0;
   passing ? void(fed_ |= passing) : forget();
   return true;
 }
