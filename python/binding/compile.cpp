@@ -140,7 +140,8 @@ struct Recording {
 };
 
 nb::object run_program(detail::CompiledRun& run, nb::handle function, nb::tuple args, nb::dict kwargs) {
-  nb::object result = function(*args, **kwargs);
+  const nb::object result = nb::steal(PyObject_Call(function.ptr(), args.ptr(), kwargs.ptr()));
+  if (!result.is_valid()) throw nb::python_error();
   {
     Unlocked unlocked;
     run.finish();

@@ -171,6 +171,7 @@ void run_kernel(Call& c, bool on_meta) {
   }
   Workspace workspace(c.spec[0].device, c.plan.workspace);
   if (on_meta || !c.plan.runs()) return;
+  if ((t_modes & kDeferring) && c.plan.parts.count > 1 && g_feed(c, workspace.p)) return;
   Places places(c);
   places.at.workspace = workspace.p;
   if (t_step_watcher) [[unlikely]]

@@ -12,6 +12,7 @@
 namespace dyadic::inline v1 {
 
 bool (*g_defer)(const Invocation&, const OpDef&) = nullptr;
+bool (*g_feed)(const Call&, void*) = nullptr;
 bool (*g_defer_in_place)(const Invocation&, const OpDef&) = nullptr;
 int64_t g_least_deferred = 1024;
 

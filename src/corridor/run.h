@@ -24,6 +24,8 @@ Arg* with_defaults(Op id, const Arg* args, int& n, Arg* all);
 // A compiled function's (graph/), in mode kDeferring. True: the call is put off, its result is there without data.
 extern bool (*g_defer)(const Invocation& v, const OpDef& op);
 extern bool (*g_defer_in_place)(const Invocation& v, const OpDef& op);  // what args[0] holds
+// A call that is planned and can be computed in parts. True: it has run, with what it reads that was put off.
+extern bool (*g_feed)(const Call& c, void* workspace);
 // Elements: a smaller result is there sooner than it is put off (four times as many by the short way below). Tests put off all.
 extern int64_t g_least_deferred;
 

@@ -34,11 +34,13 @@ uint64_t needed(std::span<Recorded* const> calls, uint64_t held, const std::vect
 
 }  // namespace
 
-Program& Recording::program(Recorded& last, std::span<Recorded* const> calls, int outside, uint64_t held) {
+Program& Recording::program(Recorded& last, std::span<Recorded* const> calls, int outside, uint64_t held, const End& end) {
   for (const std::unique_ptr<Program>& p : last.programs)
-    if (p->held == held && p->calls == int(calls.size())) return *p;
+    if (p->held == held && p->calls == int(calls.size()) && p->end == end) return *p;
   auto p = std::make_unique<Program>();
   p->held = held;
+  p->end = end;
+  p->eager_passes = int(end.sources.size());
   p->calls = int(calls.size());
   p->outside = outside;
   const std::vector<int> first_like = firsts(calls);
@@ -68,8 +70,9 @@ Program& Recording::program(Recorded& last, std::span<Recorded* const> calls, in
     const bool kept = held >> k & 1;
     values[k].format = r.dtype.format();
     values[k].lies = kept ? FusedValue::Lies::dense : FusedValue::Lies::tile;
-    p->passes += kept;
-    if (kept) p->bytes += r.numel * r.dtype.itemsize();
+    const bool written = kept && !(end.passing >> k & 1);
+    p->passes += written;
+    if (written) p->bytes += r.numel * r.dtype.itemsize();
     const Pointwise& pw = op_def(r.op).pw;
     if (!r.converts) p->flops += double(r.numel) * (r.dtype.is_complex() ? pw.complex_flops : pw.flops);
     p->names.push_back(fmt::format("{}{}", op_name(r.op), r.in_place ? "_" : ""));
@@ -77,7 +80,8 @@ Program& Recording::program(Recorded& last, std::span<Recorded* const> calls, in
   }
   const Recorded& r = *calls[0];
   p->moved += double(p->bytes);
-  p->text = fmt::format("{}", fmt::join(p->names, " ")) + " of " + r.dtype.name() + shape_text({r.sizes, size_t(r.ndim)});
+  p->text = fmt::format("{}{}{}", fmt::join(p->names, " "), end.name.empty() ? "" : ", band by band ", end.name) + " of " +
+            r.dtype.name() + shape_text({r.sizes, size_t(r.ndim)});
   p->plan = std::make_shared<const FusedPlan>(r.numel, std::move(values), std::move(steps));
   return *last.programs.emplace_back(std::move(p));
 }
@@ -136,7 +140,8 @@ std::string Recording::explain() const {
   }
   if (!all.empty()) text += t.str();
   if (steps->options.whole) text += steps->explain(runs);
-  if (!eager.empty()) text += "run as they came:\n";
+  if (!eager.empty() || alone) text += "run as they came:\n";
+  if (alone) text += fmt::format("  what no other call comes after ({})\n", alone);
   for (const auto& [what, count] : eager) text += fmt::format("  {} ({})\n", what, count);
   return text;
 }

@@ -211,6 +211,13 @@ void Recorder::runs(const Call& c, const Pointers& at) {
   Instruction& now = add(c.name);
   now.key = key_of(c);
   now.plan = std::move(plan);
+  add_places(c, at);
+  if (now.plan->draws) now.draw = drawn_.calls++;
+}
+
+// Of what the call reads and writes; none of what has no pointer.
+void Recorder::add_places(const Call& c, const Pointers& at) {
+  Instruction& now = step_->instructions.back();
   auto whole = [](const TensorImpl& t) {
     return t.offset == 0 && t.contiguous() && (t.dtype.is_blocked() || t.numel * t.dtype.itemsize() == t.storage->bytes);
   };
@@ -220,19 +227,19 @@ void Recorder::runs(const Call& c, const Pointers& at) {
     const void* const from = at.in[k];
     const bool writes = c.op.writes & in(std::min(k, 7)), overwritten = k == 0 && c.id == Op::copy_;
     ++k;
-    now.places.push_back(i.flags & kNumber ? number(from, i.numel * i.dtype.itemsize())
-                                           : place(i, from, {!overwritten, writes || overwritten, whole(i)}, c.name));
+    now.places.push_back(!from               ? Place{}
+                         : i.flags & kNumber ? number(from, i.numel * i.dtype.itemsize())
+                                             : place(i, from, {!overwritten, writes || overwritten, whole(i)}, c.name));
   };
   for (int i = 0; i < c.nargs; ++i) {
     if (c.args[i].kind == Arg::Kind::none) now.places.emplace_back(), ++k;
     if (c.args[i].kind == Arg::Kind::tensor) input(*c.args[i].tensor);
     for (uint32_t j = 0; c.args[i].kind == Arg::Kind::tensors && j < c.args[i].n; ++j) input(c.args[i].tensor[j]);
   }
-  now.inputs = k;
+  now.inputs = int(now.places.size());
   for (int j = 0; j < c.nout; ++j)
     now.places.push_back(c.out[j].defined() ? place(*c.out[j].impl(), at.out[j], {false, true, whole(*c.out[j].impl())}, c.name)
                                             : Place{});
-  if (now.plan->draws) now.draw = drawn_.calls++;
 }
 
 void Recorder::writes(const char* name, std::string key, std::unique_ptr<Plan> plan, const Tensor& out) {
@@ -261,6 +268,22 @@ void Recorder::fused(std::shared_ptr<const FusedPlan> plan, const std::string& t
   Instruction& now = add(text.c_str());
   append(now.key, plan.get());
   now.fused = std::move(plan);
+  add_values(text, values);
+}
+void Recorder::fed(const std::shared_ptr<const FusedPlan>& plan, const std::string& text, std::span<const FusedOperand> values,
+                   const Call& c, const Pointers& at, const Feed& feed) {
+  if (!whole_ || stopped()) return;
+  if (std::this_thread::get_id() != thread_) return refuses("another thread reads what is computed");
+  std::shared_ptr<const Plan> both = feed.together(plan, plan_of(c));
+  Instruction& now = add(text.c_str());
+  append(now.key, plan.get());
+  now.key += key_of(c);
+  now.plan = std::move(both);
+  add_values(text, values);
+  add_places(c, at);
+}
+void Recorder::add_values(const std::string& text, std::span<const FusedOperand> values) {
+  Instruction& now = step_->instructions.back();
   for (const FusedOperand& v : values) {
     if (!v.at) {
       now.places.emplace_back();

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "dyadic/ops.h"
+#include "graph/fed.h"
 #include "graph/step.h"
 #include "tensor/step_watcher.h"
 
@@ -59,6 +60,9 @@ class Recorder final : public StepWatcher {
     bool computed = false;
   };
   void fused(std::shared_ptr<const FusedPlan> plan, const std::string& text, std::span<const FusedOperand> values);
+  // The same with the call that it is fed to.
+  void fed(const std::shared_ptr<const FusedPlan>& plan, const std::string& text, std::span<const FusedOperand> values,
+           const Call& c, const Pointers& at, const Feed& feed);
 
  private:
   // What is known of a storage: its slot; or it was made here and no call has seen it; or it was leaf k's .grad, kGradient - k.
@@ -79,6 +83,8 @@ class Recorder final : public StepWatcher {
   void trace_part();
   std::pair<const char*, int64_t> memory(const Storage* s, int slot) const;
   Instruction& add(const char* name);
+  void add_values(const std::string& text, std::span<const FusedOperand> values);
+  void add_places(const Call& c, const Pointers& at);
   void leaves(const TensorImpl& t, Layout& layout);
   void finish_results(std::span<const Tensor> results);
   bool finish_old(const Tensor& t, StepResult& r);

@@ -1,6 +1,7 @@
 // What a compiled function remembers: sequences of pointwise calls between two points where values were needed, as a tree, and
 // for each end of such a sequence the program that computes what was still held there.
 #pragma once
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <map>
@@ -16,6 +17,7 @@ namespace dyadic::inline v1::graph {
 
 inline constexpr int kMostCalls = kMostSteps;  // that are put off at once
 inline constexpr int kMostOutside = 48;        // tensors that they read
+inline constexpr int kAlone = 8;               // runs
 inline constexpr int kMostRecorded = 2048;     // calls of one function; beyond them it begins anew
 
 // The calls that can be put off: pointwise ones, and conversions to another dtype. Their arguments are tensors, then numbers,
@@ -40,9 +42,18 @@ struct Input {
   int64_t numel = 0;      // elements that are there
 };
 
+// The call that a program's results are fed to, and which of them pass on to it without being written.
+struct End {
+  std::string name;
+  std::vector<int> sources;
+  uint64_t passing = 0;
+  bool operator==(const End&) const = default;
+};
+
 // A program and how it fared.
 struct Program {
   uint64_t held = 0;  // bit k: the result of call k was
+  End end;
   int calls = 0, outside = 0, passes = 0, eager_passes = 0;
   int64_t runs = 0, bytes = 0;  // bytes: of its results
   double seconds = 0;           // of its runs
@@ -79,7 +90,14 @@ struct Recorded {
   DType dtype;
   int ndim = 0;
   int64_t numel = 0, sizes[kMaxDims];
+  // How often it came first and was computed with no other call; from kAlone on it runs as it comes, and is put off now and
+  // then to see whether that still holds.
+  int alone = 0;
+  bool stays = false;   // its result has been wanted after it had been fed to a call
+  std::vector<Op> fed;  // calls that come after it and can be fed
 
+  bool runs_alone() { return alone >= kAlone && ++alone % 64 != 0; }
+  bool feeds(Op op) const { return std::find(fed.begin(), fed.end(), op) != fed.end(); }
   // Whether it computes what the other call does; `first`: of each call, the first that gives the same.
   bool repeats(const Recorded& other, const std::vector<int>& first) const;
 
@@ -91,7 +109,7 @@ class Recording {
  public:
   Recorded root;
   std::atomic<bool> running{false};  // one run at a time; others meanwhile run eagerly
-  int64_t runs = 0, matched = 0, recorded = 0;
+  int64_t runs = 0, matched = 0, recorded = 0, alone = 0;
   std::unique_ptr<Steps> steps = std::make_unique<Steps>();
   std::map<std::string, int64_t> eager;  // why calls were not put off
 
@@ -100,7 +118,7 @@ class Recording {
   // A new one. Null: it cannot be put off, a reason is counted; or it is of another size than those before it, and may be
   // the first of others.
   Recorded* record(Recorded& at, const Invocation& v, const Kind& kind, const Input* in, bool& other_size);
-  Program& program(Recorded& last, std::span<Recorded* const> calls, int outside, uint64_t held);
+  Program& program(Recorded& last, std::span<Recorded* const> calls, int outside, uint64_t held, const End& end = {});
   void not_deferred(const char* op, const char* why) { ++eager[std::string(op) + ": " + why]; }
   bool full() const { return recorded_now_ >= kMostRecorded; }
   void clear();

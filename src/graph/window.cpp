@@ -44,6 +44,7 @@ constexpr const char* kOtherForm = "another thread's result";  // or one in anot
 [[gnu::constructor]] static void install_window() {
   g_settle = settle_windows;
   g_defer = [](const Invocation& v, const OpDef& op) { return window().defer(v, op); };
+  g_feed = [](const Call& c, void* workspace) { return window().feed(c, workspace); };
   g_defer_in_place = [](const Invocation& v, const OpDef& op) { return window().defer_in_place(v, op); };
 }
 
@@ -59,6 +60,7 @@ bool Window::open(const std::shared_ptr<Recording>& recording) {
   recording_ = recording;
   ++recording->runs;
   at_ = &recording->root;
+  passed_ = nullptr;
   add_window(this);
   return true;
 }
@@ -133,6 +135,14 @@ int Window::find(const Input& in) {
   return kMostCalls + seen_++;
 }
 
+// The call whose result, whole, a tensor without data is; -1: it is in another form, or another thread's.
+int Window::result_of(const TensorImpl& t) const {
+  const auto* result = static_cast<Storage**>(t.storage->foreign);
+  if (!t.contiguous() || result < results_ || result >= results_ + count_) return -1;
+  const Recorded& made = *calls_[result - results_];
+  return t.offset == 0 && t.numel == made.numel && t.dtype == made.dtype ? int(result - results_) : -1;
+}
+
 // What the call reads; why it cannot be put off.
 const char* Window::read(const Invocation& v, const Kind& kind, Input* in) {
   seen_ = outside_;
@@ -144,16 +154,12 @@ const char* Window::read(const Invocation& v, const Kind& kind, Input* in) {
     const Storage& s = *t.storage;
     in[i].tensor = &t;
     in[i].numel = t.numel;
-    if (!t.contiguous() && !(is_dense_but_repeated(t, in[i]) && !s.deferred))
-      return s.deferred ? kOtherForm : "an operand that is strided";
     if (s.deferred) {
-      const auto* result = static_cast<Storage**>(s.foreign);
-      if (result < results_ || result >= results_ + count_) return kOtherForm;  // another thread's
-      in[i].source = int(result - results_);
-      const Recorded& made = *calls_[in[i].source];
-      if (t.offset != 0 || t.numel != made.numel || t.dtype != made.dtype) return kOtherForm;
+      if ((in[i].source = result_of(t)) < 0) return kOtherForm;
+      if (fed_ >> in[i].source & 1) calls_[in[i].source]->stays = true;
       continue;
     }
+    if (!t.contiguous() && !is_dense_but_repeated(t, in[i])) return "an operand that is strided";
     if (!t.device().is_cpu()) return "a tensor that is not on the cpu";
     if (t.dtype.is_blocked()) return "a packed dtype";
     if (s.lent || (s.free_foreign && !s.read_only)) return "memory that others may write";
@@ -164,12 +170,22 @@ const char* Window::read(const Invocation& v, const Kind& kind, Input* in) {
   return nullptr;
 }
 
-// Computes what is held, and begins anew.
-void Window::run() {
+// Results that somebody holds who would find no data.
+uint64_t Window::held() const {
   uint64_t held = 0;
   for (int k = 0; k < count_; ++k)
     if (results_[k] && results_[k]->refs.load(std::memory_order_acquire) > 1) held |= uint64_t(1) << k;
-  if (held) compute(held);
+  return held;
+}
+
+// Computes what is held, and begins anew.
+void Window::run() {
+  const uint64_t wanted = held();
+  if (wanted) compute(wanted);
+  calls_[0]->alone = count_ == 1 && !fed_ ? calls_[0]->alone + int(wanted) : 0;
+  forget();
+}
+void Window::forget() {
   for (int k = 0; k < outside_; ++k)
     if (outsides_[k].storage) release(outsides_[k].storage);
   for (int k = 0; k < count_; ++k) {
@@ -178,29 +194,28 @@ void Window::run() {
     release(results_[k]);
   }
   count_ = outside_ = 0;
+  fed_ = 0;
   at_ = &recording_->root;
 }
 
-// The step that is written down, what this program reads and computes.
-void Window::tell(const Program& p, char* const* memory) {
-  using FusedOperand = Recorder::FusedOperand;
-  std::vector<FusedOperand> values(size_t(kMostCalls + outside_));
+// What this program reads and computes, for the step that is written down.
+std::vector<Recorder::FusedOperand> Window::operands(char* const* memory) const {
+  std::vector<Recorder::FusedOperand> values(size_t(kMostCalls + outside_));
   for (int k = 0; k < count_; ++k)
     if (memory[k]) values[size_t(k)] = {results_[k], memory[k], 0, 0, true};
   for (int i = 0; i < outside_; ++i) {
     const Outside& o = outsides_[i];
-    FusedOperand& v = values[size_t(kMostCalls + i)];
+    Recorder::FusedOperand& v = values[size_t(kMostCalls + i)];
     if (o.storage)
       v = {o.storage, o.at, o.offset * o.format->itemsize(), 0, false};
     else
       v = {nullptr, o.number, 0, int64_t(sizeof o.number), false};
   }
-  recorder_->fused(p.plan, p.text, values);
+  return values;
 }
 
-void Window::compute(uint64_t held) {
-  Program& p = recording_->program(*at_, {calls_, size_t(count_)}, outside_, held);
-  char* memory[kMostCalls + kMostOutside] = {};
+// Where values lie: of results those in `held`, whose memory is made; OutOfMemoryError, and none is.
+void Window::allocate(uint64_t held, char** memory) {
   int k = 0;
   try {
     for (; k < count_; ++k)
@@ -214,17 +229,32 @@ void Window::compute(uint64_t held) {
     Outside& o = outsides_[i];
     memory[kMostCalls + i] = o.storage ? o.at : o.number;
   }
-  if (recorder_) tell(p, memory);
+}
+void Window::give(uint64_t held, char* const* memory) {
+  for (int k = 0; k < count_; ++k) {
+    if (!(held >> k & 1)) continue;
+    give_deferred(*results_[k], memory[k]);
+    release(std::exchange(results_[k], nullptr));
+  }
+}
+
+void Window::compute(uint64_t held) {
+  for (int k = 0; k < count_; ++k)  // it has passed on, and was wanted all the same
+    if (held & fed_ & uint64_t(1) << k) calls_[k]->stays = true;
+  Program& p = recording_->program(*at_, {calls_, size_t(count_)}, outside_, held);
+  char* memory[kMostCalls + kMostOutside] = {};
+  allocate(held, memory);
+  if (recorder_) recorder_->fused(p.plan, p.text, operands(memory));
   const double begin = seconds_now();
   p.plan->run(memory);
   p.seconds += seconds_now() - begin;
   ++p.runs;
-  for (k = 0; k < count_; ++k)
-    if (memory[k]) give_deferred(*results_[k], memory[k]);
+  give(held, memory);
 }
 
 // The call's result is what `s` holds, whose memory, if there is some already, is `written`.
 void Window::commit(Recorded& call, Storage* s, char* written) {
+  holds_ = true;
   s->foreign = &results_[count_];
   results_[count_] = s;
   written_[count_] = written;
@@ -263,6 +293,7 @@ bool Window::reads_parts_of(const TensorImpl& t) const {
 
 bool Window::put_off(const Invocation& v, const Kind& kind, Tensor* result) {
   const std::lock_guard lock(mutex_);
+  passed_ = nullptr;
   if (count_ == kMostCalls || outside_ + kMaxOperands > kMostOutside) run();
   if (kind.in_place && count_ && reads_parts_of(*v.args[0].tensor->impl())) run();
   Input in[kMaxOperands];
@@ -271,6 +302,7 @@ bool Window::put_off(const Invocation& v, const Kind& kind, Tensor* result) {
     bool again = why == kOtherForm;
     if (!why) {
       Recorded* call = recording_->match(*at_, v, kind, in);
+      if (call && !count_ && !recorder_ && call->runs_alone()) return ++recording_->alone, false;
       if (call) ++recording_->matched;
       if (!call) call = recording_->record(*at_, v, kind, in, again);
       if (call && !kind.in_place) return commit_fresh(*call, *result), true;
@@ -295,15 +327,27 @@ bool is_small(const Invocation& v, const Kind& kind) {
 
 }  // namespace
 
-// Before other calls. What is put off may wait, unless it keeps memory that would be free by now.
-void Window::let_pass() {
+// Before other calls. What is put off may wait, unless it keeps memory that would be free by now; or until the call reads it
+// band by band.
+void Window::let_pass(const Invocation& v) {
+  passed_ = nullptr;
+  kept_ = 0;
+  if (!holds_) return;
   const std::lock_guard lock(mutex_);
-  bool keeps = false;
+  holds_ = count_ > 0;
   for (int k = 0; k < outside_; ++k) {
     const Storage* s = outsides_[k].storage;
-    keeps |= s && s->bytes >= kWorthFreeing && s->refs.load(std::memory_order_relaxed) == 1;
+    if (s && s->bytes >= kWorthFreeing && s->refs.load(std::memory_order_relaxed) == 1) kept_ += s->charged;
   }
-  if (keeps) run();
+  if (!kept_) return;
+  bool reads = false;
+  for_each_tensor(v.args, v.n, [&](const Tensor& t, int) {
+    const int source = t.defined() && t.impl()->storage->deferred ? result_of(*t.impl()) : -1;
+    reads |= source >= 0 && !calls_[source]->stays;
+  });
+  if (reads && at_->feeds(v.op)) return;
+  passed_ = at_;
+  run();
 }
 
 bool Window::defer_in_place(const Invocation& v, const OpDef& op) {
@@ -323,7 +367,7 @@ bool Window::defer_in_place(const Invocation& v, const OpDef& op) {
 bool Window::defer(const Invocation& v, const OpDef& op) {
   if (op.kind == OpKind::view) return false;
   const Kind kind(v.op, op, false);
-  if (!kind.deferrable || is_small(v, kind)) return let_pass(), false;
+  if (!kind.deferrable || is_small(v, kind)) return let_pass(v), false;
   if (t_modes & ~kAllowed) return settle(), false;  // who observes calls wants to see values
   Tensor result;
   if (!put_off(v, kind, &result)) return false;

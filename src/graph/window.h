@@ -18,6 +18,8 @@ class Window {
   bool defer_in_place(const Invocation& v, const OpDef& op);
   void watch(Recorder* recorder) { recorder_ = recorder; }  // hears of what runs in one pass; null: nobody does
   void settle();                                            // computes what is held; OutOfMemoryError, and all stays as it was
+  // Runs a planned call band by band with what is put off that it reads. False: it has to run by itself.
+  bool feed(const Call& c, void* workspace);
 
  private:
   struct Outside {
@@ -31,22 +33,31 @@ class Window {
     int64_t sizes[kMaxDims];
   };
   const char* read(const Invocation& v, const Kind& kind, Input* in);
+  int result_of(const TensorImpl& t) const;
   int find(const Input& in);
   bool put_off(const Invocation& v, const Kind& kind, Tensor* result);
   bool reads_parts_of(const TensorImpl& t) const;
   void commit(Recorded& call, Storage* s, char* written);
   void commit_fresh(Recorded& call, Tensor& result);
   void commit_in_place(Recorded& call, Storage* s);
-  void let_pass();
+  void let_pass(const Invocation& v);
+  void might_feed(const Call& c);
   void run();
+  uint64_t held() const;
+  void allocate(uint64_t held, char** memory);
+  void give(uint64_t held, char* const* memory);
+  void forget();
   void compute(uint64_t held);
-  void tell(const Program& p, char* const* memory);
+  std::vector<Recorder::FusedOperand> operands(char* const* memory) const;
 
   std::mutex mutex_;
   std::shared_ptr<Recording> recording_;
   Recorder* recorder_ = nullptr;
-  Recorded* at_ = nullptr;
-  int count_ = 0, outside_ = 0, seen_ = 0;  // seen_: with those of the call that is looked at
+  bool holds_ = false;                          // something perhaps; this thread's alone, without the mutex
+  Recorded *at_ = nullptr, *passed_ = nullptr;  // passed_: what the call that comes next might have been fed
+  int64_t kept_ = 0;                            // bytes that nobody else held before it
+  uint64_t fed_ = 0;                            // results that have passed on to a call, and stay put off
+  int count_ = 0, outside_ = 0, seen_ = 0;      // seen_: with those of the call that is looked at
   Recorded* calls_[kMostCalls];
   Storage* results_[kMostCalls];  // strong: who else holds one wants it; null: written over
   char* written_[kMostCalls];     // where results go that are written in place

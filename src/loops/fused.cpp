@@ -19,6 +19,14 @@ constexpr int64_t kFusedBytes = 4096;  // of a tile: all that live at once stay 
 constexpr int64_t kWork = 32 << 10;    // elements times steps that a thread takes at least
 constexpr int kMostTiles = kMostSteps + 1;
 
+// n times the element at `from`: twice as many each time. (Element by element takes .5 ns each, with the size as the run knows
+// it 7.)
+void repeat_element(const char* from, char* to, int64_t n, int64_t size) {
+  const int64_t bytes = n * size;
+  std::memcpy(to, from, size_t(size));
+  for (int64_t done = size; done < bytes; done *= 2) std::memcpy(to + done, to, size_t(std::min(done, bytes - done)));
+}
+
 int64_t round_up(int64_t n, int64_t step) { return (n + step - 1) / step * step; }
 
 }  // namespace
@@ -106,15 +114,17 @@ void FusedPlan::fill_constants(char* constants, char* const* memory) const {
 }
 
 // Whether a computed value is so large that it goes past the caches.
-bool FusedPlan::streamed(int value, const char* at) const {
+bool FusedPlan::streamed(int value, const char* at, bool cached) const {
   const FusedValue& v = values_[size_t(value)];
-  return v.lies == Lies::dense && numel_ * v.format->itemsize() >= stream_bytes() && reinterpret_cast<uintptr_t>(at) % 64 == 0;
+  return !cached && v.lies == Lies::dense && numel_ * v.format->itemsize() >= stream_bytes() &&
+         reinterpret_cast<uintptr_t>(at) % 64 == 0;
 }
 
 class FusedPlan::Worker {
   const FusedPlan& p_;
   char* const* const memory_;
   const char* const constants_;
+  const bool cached_;
   alignas(64) char tiles_[kMostTiles][kFusedBytes];
   alignas(64) char loaded_[kMaxOperands][kFusedBytes];
   alignas(64) char spread_[kFusedBytes], other_[kFusedBytes], result_[kFusedBytes];
@@ -150,7 +160,7 @@ class FusedPlan::Worker {
       d.in_size[i] = tile ? 0 : v.format->itemsize();
     }
     const FusedValue& v = p_.values_[size_t(s.out)];
-    const bool stream = p_.streamed(s.out, memory_[s.out]), dense = v.lies == Lies::dense;
+    const bool stream = p_.streamed(s.out, memory_[s.out], cached_), dense = v.lies == Lies::dense;
     if (stream && (!w.streams || v.read_later)) return;
     if (stream) d.mode |= kStream;
     d.out = dense ? memory_[s.out] : tiles_[p_.buffer_[size_t(s.out)]];
@@ -169,7 +179,7 @@ class FusedPlan::Worker {
         i += run;
       } else {
         const int64_t run = std::min(n_ - i, v.repeat - at % v.repeat);
-        for (int64_t j = 0; j < run; ++j) std::memcpy(to + (i + j) * size, from + element * size, size_t(size));
+        repeat_element(from + element * size, to + i * size, run, size);
         i += run;
       }
     }
@@ -183,7 +193,9 @@ class FusedPlan::Worker {
     lay_out(v, memory_[value], room);
     return room;
   }
-  bool in_tile(int value) const { return p_.values_[size_t(value)].lies == Lies::tile || p_.streamed(value, memory_[value]); }
+  bool in_tile(int value) const {
+    return p_.values_[size_t(value)].lies == Lies::tile || p_.streamed(value, memory_[value], cached_);
+  }
   const void* operand(const FusedStep& s, const Way& w, int i, unsigned& mode) {
     if (s.in[i] < 0) return nullptr;
     const FusedValue& v = p_.values_[size_t(s.in[i])];
@@ -206,7 +218,7 @@ class FusedPlan::Worker {
   void convert_step(const FusedStep& s) {
     const FusedValue &v = p_.values_[size_t(s.out)], &from = p_.values_[size_t(s.in[0])];
     char* const dense = v.lies == Lies::dense ? memory_[s.out] + begin_ * v.format->itemsize() : nullptr;
-    const bool stream = p_.streamed(s.out, memory_[s.out]);
+    const bool stream = p_.streamed(s.out, memory_[s.out], cached_);
     char* const to = dense && !stream ? dense : tiles_[p_.buffer_[size_t(s.out)]];
     convert(*from.format, stored(s.in[0], spread_), *v.format, to, n_);
     if (stream) stream_kernel().write(dense, to, n_ * v.format->itemsize());
@@ -220,7 +232,7 @@ class FusedPlan::Worker {
     const int64_t bytes = n_ * v.format->itemsize();
     char* const own = tiles_[p_.buffer_[size_t(s.out)]];
     char* const dense = v.lies == Lies::dense ? memory_[s.out] + begin_ * v.format->itemsize() : nullptr;
-    const bool stream = p_.streamed(s.out, memory_[s.out]), whole = n_ % w.step == 0;
+    const bool stream = p_.streamed(s.out, memory_[s.out], cached_), whole = n_ % w.step == 0;
     const bool in_place = dense && whole && (!stream || (w.streams && !v.read_later));
     if (in_place && stream) mode |= kStream;
     char* const to = in_place ? dense : own;
@@ -235,7 +247,8 @@ class FusedPlan::Worker {
   }
 
  public:
-  Worker(const FusedPlan& p, char* const* memory, const char* constants) : p_(p), memory_(memory), constants_(constants) {
+  Worker(const FusedPlan& p, char* const* memory, const char* constants, bool cached)
+      : p_(p), memory_(memory), constants_(constants), cached_(cached) {
     for (size_t k = 0; k < p.steps_.size(); ++k) prepare(p.steps_[k], p.ways_[k], direct_[k]);
   }
   // Elements [begin, begin + n), at most a tile.
@@ -258,43 +271,47 @@ class FusedPlan::Worker {
 };
 
 // Whole blocks from `begin` on, those with NaNs by tiles; where they end.
-int64_t FusedPlan::run_threaded(char* const* memory, const char* constants, int64_t begin, int64_t end) const {
+int64_t FusedPlan::run_threaded(char* const* memory, const char* constants, int64_t begin, int64_t end, bool cached) const {
   ThreadedProgram::Ready ready;
   bool streams[kMostValues] = {};
-  for (const FusedStep& s : steps_) streams[s.out] = streamed(s.out, memory[s.out]) && !values_[size_t(s.out)].read_later;
+  for (const FusedStep& s : steps_)
+    streams[s.out] = streamed(s.out, memory[s.out], cached) && !values_[size_t(s.out)].read_later;
   threaded_->place(ready, values_, memory, streams);
   const int64_t block = threaded_kernel().block;
   const int64_t whole = begin + (end - begin) / block * block;
   while ((begin = threaded_kernel().run(ready.steps, begin, whole, ready.found_nan)) < whole) {
-    run_tiles(memory, constants, begin, begin + block);
+    run_tiles(memory, constants, begin, begin + block, cached);
     begin += block;
   }
   return whole;
 }
 
-void FusedPlan::run_tiles(char* const* memory, const char* constants, int64_t begin, int64_t end) const {
-  Worker worker(*this, memory, constants);
+void FusedPlan::run_tiles(char* const* memory, const char* constants, int64_t begin, int64_t end, bool cached) const {
+  Worker worker(*this, memory, constants, cached);
   for (; begin < end; begin += each_) worker.run(begin, std::min(each_, end - begin));
+}
+
+FusedPlan::Ready::Ready(const FusedPlan& plan, char* const* memory) {
+  if (plan.constant_bytes_ > int64_t(sizeof few_)) {
+    many_ = std::make_unique_for_overwrite<char[]>(size_t(plan.constant_bytes_ + 64));
+    constants_ = many_.get() + 64 - reinterpret_cast<uintptr_t>(many_.get()) % 64;
+  }
+  plan.fill_constants(constants_, memory);
+  threaded_ = plan.threaded_ && plan.threaded_->can_repeat(plan.values_, plan.steps_, memory);
+}
+
+void FusedPlan::run_part(const Ready& ready, char* const* memory, int64_t begin, int64_t end, bool cached) const {
+  if (ready.threaded_) begin = run_threaded(memory, ready.constants_, begin, end, cached);
+  if (begin < end) run_tiles(memory, ready.constants_, begin, end, cached);
+  stream_kernel().flush();
 }
 
 void FusedPlan::run(char* const* memory) const {
   if (numel_ == 0) return;
-  alignas(64) char few[4096];  // of the constants
-  std::unique_ptr<char[]> many;
-  char* constants = few;
-  if (constant_bytes_ > int64_t(sizeof few)) {
-    many = std::make_unique_for_overwrite<char[]>(size_t(constant_bytes_ + 64));
-    constants = many.get() + 64 - reinterpret_cast<uintptr_t>(many.get()) % 64;
-  }
-  fill_constants(constants, memory);
-  const bool threaded = threaded_ && threaded_->can_repeat(values_, steps_, memory);
+  const Ready ready(*this, memory);
   const int64_t grain = kWork / (each_ * int64_t(steps_.size()));
   parallel_for((numel_ + each_ - 1) / each_, std::max<int64_t>(grain, 1), [&](int64_t begin, int64_t end) {
-    end = std::min(end * each_, numel_);
-    begin *= each_;
-    if (threaded) begin = run_threaded(memory, constants, begin, end);
-    if (begin < end) run_tiles(memory, constants, begin, end);
-    stream_kernel().flush();
+    run_part(ready, memory, begin * each_, std::min(end * each_, numel_), false);
   });
 }
 

@@ -41,6 +41,19 @@ class FusedPlan {
   FusedPlan(int64_t numel, std::vector<FusedValue> values, std::vector<FusedStep> steps);
   // memory[i]: where value i lies; of those in tiles it is not read. Computed values overlap no others.
   void run(char* const* memory) const;
+  // The same in parts: numbers laid out, for the length of a run.
+  class Ready {
+    friend class FusedPlan;
+    alignas(64) char few_[4096];
+    std::unique_ptr<char[]> many_;
+    char* constants_ = few_;
+    bool threaded_;
+
+   public:
+    Ready(const FusedPlan& plan, char* const* memory);
+  };
+  // Elements [begin, end) in this thread; `cached`: what is computed stays in the caches, however much it is.
+  void run_part(const Ready& ready, char* const* memory, int64_t begin, int64_t end, bool cached) const;
 
   const std::vector<FusedValue>& values() const { return values_; }
   const std::vector<FusedStep>& steps() const { return steps_; }
@@ -61,9 +74,9 @@ class FusedPlan {
   void plan_step(const FusedStep& s);
   void plan_tiles();
   void fill_constants(char* constants, char* const* memory) const;
-  bool streamed(int value, const char* at) const;
-  int64_t run_threaded(char* const* memory, const char* constants, int64_t begin, int64_t end) const;
-  void run_tiles(char* const* memory, const char* constants, int64_t begin, int64_t end) const;
+  bool streamed(int value, const char* at, bool cached) const;
+  int64_t run_threaded(char* const* memory, const char* constants, int64_t begin, int64_t end, bool cached) const;
+  void run_tiles(char* const* memory, const char* constants, int64_t begin, int64_t end, bool cached) const;
 
   int64_t numel_, each_;  // elements of a tile
   std::vector<FusedValue> values_;

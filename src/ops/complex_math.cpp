@@ -149,10 +149,10 @@ Tensor complex_logical_not(Args a) { return eq(a[ops::logical_not_op::arg::self]
 
 namespace {
 
-struct Parts {
+struct RealAndImaginary {
   const Tensor& z;
   Tensor x, y;
-  explicit Parts(Args a) : z(a[ops::exp_op::arg::self]), x(real(z)), y(imag(z)) {}
+  explicit RealAndImaginary(Args a) : z(a[ops::exp_op::arg::self]), x(real(z)), y(imag(z)) {}
   // A zero y keeps its sign, which says on which side of a branch cut z lies; that of 1 - z as a difference would lose it.
   Tensor one_plus() const { return complex(add(x, 1), y); }
   Tensor one_minus() const { return complex(sub(1, x), neg(y)); }
@@ -164,12 +164,12 @@ Tensor over_i(const Tensor& z) { return complex(imag(z), neg(real(z))); }
 }  // namespace
 
 Tensor complex_log(Args a) {
-  const Parts p(a);
+  const RealAndImaginary p(a);
   return complex(log(abs(p.z)), atan2(p.y, p.x));
 }
 // Near 0 by the square of the absolute value, which elsewhere would cancel.
 Tensor complex_log1p(Args a) {
-  const Parts p(a);
+  const RealAndImaginary p(a);
   const Tensor u = add(p.x, 1), size = abs(complex(u, p.y));
   const Tensor near = mul(log1p(add(mul(p.x, add(p.x, 2)), square(p.y))), 0.5);
   return complex(where(lt(abs(p.z), 0.5), near, log(size)), atan2(p.y, u));
@@ -179,7 +179,7 @@ static Tensor scaled(const Tensor& z, double factor) { return complex(mul(real(z
 Tensor complex_log2(Args a) { return scaled(log(a[ops::log2_op::arg::self]), 1.4426950408889634); }
 Tensor complex_log10(Args a) { return scaled(log(a[ops::log10_op::arg::self]), 0.4342944819032518); }
 Tensor complex_expm1(Args a) {
-  const Parts p(a);
+  const RealAndImaginary p(a);
   return complex(sub(mul(expm1(p.x), cos(p.y)), mul(square(sin(mul(p.y, 0.5))), 2)), mul(exp(p.x), sin(p.y)));
 }
 
@@ -199,25 +199,25 @@ Tensor cosh_of(const Tensor& x, const Tensor& y) {
 }  // namespace
 
 Tensor complex_sin(Args a) {
-  const Parts p(a);
+  const RealAndImaginary p(a);
   return over_i(sinh_of(neg(p.y), p.x));
 }
 Tensor complex_cos(Args a) {
-  const Parts p(a);
+  const RealAndImaginary p(a);
   return cosh_of(neg(p.y), p.x);
 }
 Tensor complex_sinh(Args a) {
-  const Parts p(a);
+  const RealAndImaginary p(a);
   return sinh_of(p.x, p.y);
 }
 Tensor complex_cosh(Args a) {
-  const Parts p(a);
+  const RealAndImaginary p(a);
   return cosh_of(p.x, p.y);
 }
 Tensor complex_tan(Args a) { return over_i(tanh(times_i(a[ops::tan_op::arg::self]))); }
 // Kahan, "Branch cuts for complex elementary functions" (1987), as are the inverse functions. Beyond 22 tanh is 1 in f64.
 Tensor complex_tanh(Args a) {
-  const Parts p(a);
+  const RealAndImaginary p(a);
   const Tensor t = tan(p.y), s = sinh(clamp(p.x, -22, 22)), beta = add(square(t), 1), square_s = square(s);
   const Tensor below = add(mul(beta, square_s), 1), lost = logical_not(isfinite(p.y)), end = isinf(p.x);
   const Tensor re = div(mul(mul(beta, sqrt(add(square_s, 1))), s), below), im = div(t, below), none = zeros_like(p.y);
@@ -228,20 +228,20 @@ Tensor complex_tanh(Args a) {
 namespace {
 
 // What the inverse functions are of an infinite number, and of one whose part of 0 is known while the other is NaN.
-Tensor infinite(const Parts& p) { return logical_or(isinf(p.x), isinf(p.y)); }
+Tensor infinite(const RealAndImaginary& p) { return logical_or(isinf(p.x), isinf(p.y)); }
 Tensor infinity_like(const Tensor& sign) { return copysign(full_like(sign, HUGE_VAL), sign); }
 
 }  // namespace
 
 Tensor complex_asin(Args a) {
-  const Parts p(a);
+  const RealAndImaginary p(a);
   const Tensor minus = sqrt(p.one_minus()), plus = sqrt(p.one_plus());
   const Tensor end = infinite(p), known = logical_and(eq(p.x, 0), isnan(p.y));
   const Tensor re = where(known, p.x, atan2(p.x, real(mul(minus, plus))));
   return complex(where(end, atan2(p.x, abs(p.y)), re), where(end, infinity_like(p.y), asinh(imag(mul(conj(minus), plus)))));
 }
 Tensor complex_acos(Args a) {
-  const Parts p(a);
+  const RealAndImaginary p(a);
   const Tensor minus = sqrt(p.one_minus()), plus = sqrt(p.one_plus());
   const Tensor end = infinite(p), known = logical_and(eq(p.x, 0), isnan(p.y));
   const Tensor re = where(known, full_like(p.x, M_PI_2), mul(atan2(real(minus), real(plus)), 2));
@@ -249,7 +249,7 @@ Tensor complex_acos(Args a) {
                  where(end, neg(infinity_like(p.y)), asinh(imag(mul(conj(plus), minus)))));
 }
 Tensor complex_acosh(Args a) {
-  const Parts p(a);
+  const RealAndImaginary p(a);
   const Tensor minus = sqrt(p.minus_one()), plus = sqrt(p.one_plus());
   const Tensor end = infinite(p), known = logical_and(eq(p.x, 0), isnan(p.y));
   const Tensor im = where(known, full_like(p.x, M_PI_2), mul(atan2(imag(minus), real(plus)), 2));
@@ -257,7 +257,7 @@ Tensor complex_acosh(Args a) {
 }
 static Tensor area_tangent(const Tensor& z) {
   const Arg a[] = {z};
-  const Parts p(a);
+  const RealAndImaginary p(a);
   const Tensor x = abs(p.x), below = add(square(sub(1, x)), square(p.y));
   const Tensor end = infinite(p), known = logical_or(end, logical_and(eq(p.x, 0), isnan(p.y)));
   const Tensor quarter = where(isnan(p.y), p.y, copysign(full_like(p.y, M_PI_2), p.y));

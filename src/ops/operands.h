@@ -19,5 +19,12 @@ inline const Format* result_format(const Call& c, int j = 0) {
 }
 inline Source source(const Pointers& at, int i, const Format* f) { return {f ? at.in[i] : nullptr, f}; }
 inline Target target(const Pointers& at, int j, const Format* f) { return {f ? at.out[j] : nullptr, f}; }
+// From an element on.
+inline Source from(Source x, int64_t element) {
+  return {x.data ? static_cast<const char*>(x.data) + element * x.format->itemsize() : nullptr, x.format};
+}
+inline Target from(Target y, int64_t element) {
+  return {y.data ? static_cast<char*>(y.data) + element * y.format->itemsize() : nullptr, y.format};
+}
 
 }  // namespace dyadic::inline v1::ops

@@ -155,6 +155,7 @@ struct Program {
   }
 };
 TEST(compile, random_programs) {
+  const FeedAll all;
   for (uint64_t seed = 0; seed < 400; ++seed) {
     SCOPED_TRACE(seed);
     manual_seed(seed);
@@ -162,6 +163,22 @@ TEST(compile, random_programs) {
     expect_same([&] { return Program{seed}.run(inputs); });
     if (HasFailure()) break;
   }
+}
+
+// A call that is never followed by another gains nothing by being put off; where it is followed again, that is noticed.
+TEST(compile, calls_that_stand_alone) {
+  const Tensor x = randn({5000}), y = randn({5000});
+  int more = 0;
+  auto f = compile([&] {
+    Tensor t = tanh(x);
+    if (more) t = t * y + x;
+    return t;
+  });
+  for (int k = 0; k < 40; ++k) EXPECT_TRUE(bits(f()) == bits(tanh(x)));
+  EXPECT_NE(f.explain().find("what no other call comes after (32)"), std::string::npos) << f.explain();
+  more = 1;
+  for (int k = 0; k < 200; ++k) EXPECT_TRUE(bits(f()) == bits(tanh(x) * y + x));
+  EXPECT_NE(f.explain().find("tanh mul add of f32[5000]"), std::string::npos) << f.explain();
 }
 
 }  // namespace

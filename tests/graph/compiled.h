@@ -10,6 +10,7 @@
 #include "dyadic/compile.h"
 #include "dyadic/generator.h"
 #include "dyadic/ops.h"
+#include "graph/fed.h"
 #include "tensor/impl.h"
 
 namespace dyadic::inline v1 {
@@ -46,6 +47,12 @@ inline int64_t replays(const std::string& explained) {
 struct PutOffAll {
   int64_t before = std::exchange(g_least_deferred, 1);
   ~PutOffAll() { g_least_deferred = before; }
+};
+
+// And feeds all to calls, in small bands.
+struct FeedAll : PutOffAll {
+  int64_t least = std::exchange(graph::g_least_fed, 1), band = std::exchange(graph::g_band, 1024);
+  ~FeedAll() { graph::g_least_fed = least, graph::g_band = band; }
 };
 
 }  // namespace dyadic::inline v1

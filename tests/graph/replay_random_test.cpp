@@ -60,6 +60,7 @@ struct RandomCalls {
   }
 };
 TEST(replay, random_steps) {
+  const FeedAll all;
   int64_t again = 0;
   for (uint64_t seed = 0; seed < 60; ++seed) {
     SCOPED_TRACE(seed);

@@ -3,14 +3,16 @@
 #include "corridor/run.h"
 #include "dyadic/compile.h"
 #include "dyadic/generator.h"
+#include "graph/fed.h"
 #include "tests/op_suite/suite.h"
 
 namespace dyadic::op_suite {
 namespace {
 
 struct PutOffAll {
-  int64_t before = std::exchange(g_least_deferred, 1);
-  ~PutOffAll() { g_least_deferred = before; }
+  int64_t before = std::exchange(g_least_deferred, 1), least = std::exchange(graph::g_least_fed, 1),
+          band = std::exchange(graph::g_band, 32);
+  ~PutOffAll() { g_least_deferred = before, graph::g_least_fed = least, graph::g_band = band; }
 };
 
 struct Result {
@@ -65,11 +67,38 @@ void check_compiled(Op op, DType dtype, Layout layout) {
   }
 }
 
+// Inputs that are put off themselves, which kernels that can read band by band.
+void check_fed(Op op, DType dtype, Layout layout) {
+  const PutOffAll all;
+  for (const Case& c : cases(op)) {
+    SCOPED_TRACE(c.sample.line);
+    const std::vector<Tensor> inputs = laid_out(make_inputs(c, dtype), layout);
+    auto body = [&] {
+      manual_seed(3);
+      std::vector<Tensor> made;
+      for (const Tensor& t : inputs)
+        made.push_back(t.defined() && t.dtype().is_floating_point() && !t.dtype().is_blocked() ? t * 1.5 : t);
+      const Outcome o = run(c, made);
+      return o.failed() ? o.error : values(o.out);
+    };
+    const std::string eager = body();
+    compared();
+    std::string seen;
+    auto f = dyadic::compile([&] { seen = body(); });
+    for (int k = 0; k < 3; ++k) {
+      f();
+      EXPECT_TRUE(seen == eager) << "run " << k << "\n" << f.explain();
+    }
+  }
+}
+
 bool has_values(Op op, const OpDef&) { return op != Op::empty_ && op != Op::empty_like_; }
 [[maybe_unused]] const bool kCompiledAdded =
     add_check({"compiled", {"f32", "bf16", "f64", "i64"}, {Layout::contiguous}, has_values, check_compiled});
 [[maybe_unused]] const bool kStrided =
     add_check({"compiled", {"f32", "f16"}, {Layout::strided, Layout::expanded}, has_values, check_compiled});
+bool is_kernel(Op op, const OpDef& def) { return def.kind == OpKind::kernel && has_values(op, def); }
+[[maybe_unused]] const bool kFed = add_check({"fed", {"f32", "bf16", "f64"}, {Layout::contiguous}, is_kernel, check_fed});
 
 }  // namespace
 }  // namespace dyadic::op_suite

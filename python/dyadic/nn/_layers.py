@@ -8,7 +8,7 @@ from .._records import ClassSignature
 from .._records import annotation as _annotation
 from .._records import default as _default
 from ..autograd import no_grad
-from . import _reduction
+from . import _reduction, functional
 from .utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
 _STATISTICS = ("running_mean", "running_var", "num_batches_tracked")
@@ -117,8 +117,6 @@ def _forward_lstm_cell(self, input, hx=None):
 
 def _forward_max_pool(self, input):
     """The values, with return_indices also where in the input they stand."""
-    from . import functional
-
     if not self.return_indices:
         return _Layer.forward(self, input)
     arguments = (self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode, True)
@@ -127,8 +125,6 @@ def _forward_max_pool(self, input):
 
 def _forward_adaptive(self, input):
     """The values, with return_indices also where in the input they stand. A size of None is the input's."""
-    from . import functional
-
     name, indices = self._record, getattr(self, "return_indices", False)
     if not indices and "_sizes" not in _own_dict(self):
         return _Layer.forward(self, input)
@@ -138,8 +134,6 @@ def _forward_adaptive(self, input):
 
 def _forward_softmax(self, input):
     """Over dim; where none was given, over PyTorch's choice."""
-    from . import functional
-
     if self._argument(0) is not None and "_implicit" not in _own_dict(self):
         return _Layer.forward(self, input)
     op = {"Softmax": "softmax", "LogSoftmax": "log_softmax", "Softmin": "softmin"}[self._record]
@@ -148,8 +142,6 @@ def _forward_softmax(self, input):
 
 def _forward_upsample(self, input):
     """The resized input, a factor for each dimension where there are several."""
-    from . import functional
-
     if "_scales" not in _own_dict(self) and not self.recompute_scale_factor:
         return _Layer.forward(self, input)
     mode, corners = getattr(self, "mode", "nearest"), getattr(self, "align_corners", None)

@@ -7,7 +7,8 @@ namespace {
 void check_probabilities(const Tensor& t, const char* name) {
   if (t.is_meta() || t.numel() == 0) return;
   NoGrad guard;
-  const double low = amin(t, {}, false).item(), high = amax(t, {}, false).item();
+  const auto [least, most] = aminmax(t);
+  const double low = least.item(), high = most.item();
   DY_CHECK(low >= 0 && high <= 1, "binary_cross_entropy: {} is no probability: its elements lie between {} and {}", name, low,
            high);
 }

@@ -58,7 +58,9 @@ Tensor compose(Args a) {
   Tensor flat = indices.contiguous().view({n}), rows = embedding(w, flat, skip, a[arg::scale_grad_by_freq]);
   Tensor counts = ne(flat, skip).to(plain(w));  // 0 for padding
   if (mode == "max") return largest_rows(rows, counts, starts);
-  Tensor number = bag_numbers(starts, n, w.device());
+  // Without offsets in calls alone, so that a step can run again without its program.
+  Tensor number = a.has(arg::offsets) ? bag_numbers(starts, n, w.device())
+                                      : arange(0, bags, 1, i64, w.device()).unsqueeze(1).expand(indices.sizes()).reshape({n});
   Tensor factor = a.has(arg::per_sample_weights) ? mul(counts, a[arg::per_sample_weights].reshape({n})) : counts;
   Tensor total = call(Op::embedding_backward_, mul(rows, unsqueeze(factor, 1)), number, bags, int64_t(-1), false);
   if (mode == "sum") return total;

@@ -13,9 +13,10 @@ struct LayerNormShape {
   bool centred = true;
 };
 
-// x, y, dy, dx are [rows, n]; weight, bias and their gradients are [n], each may be null (weight: 1, bias: 0). Formats are all
-// f64, or any other floats, computed in f32 and rounded once. mean and rstd are [rows] of the compute type (f32 or f64).
-// Threads inside; the rows of dweight and dbias are added in an order fixed by the shape. Workspaces are bytes, aligned to 64.
+// x, y, dy, dx are [rows, n], y may be x; weight, bias and their gradients are [n], each may be null (weight: 1, bias: 0).
+// Formats are all f64, or any other floats, computed in f32 and rounded once. mean and rstd are [rows] of the compute type (f32
+// or f64). Threads inside; the rows of dweight and dbias are added in an order fixed by the shape. Workspaces are bytes,
+// aligned to 64.
 struct LayerNormKernel {
   int64_t (*forward_workspace)(const LayerNormShape& shape, Source weight, Source bias);
   void (*forward)(const LayerNormShape& shape, Source x, Source weight, Source bias, double eps, Target y, void* mean,

@@ -26,11 +26,22 @@ void run(const Parameters& p, const Pointers& at) {
   layer_norm_kernel().forward(p.shape, source(at, 0, p.x), source(at, 1, p.weight), source(at, 2, p.bias), p.eps,
                               target(at, 0, p.y), at.out[1], at.out[2], at.workspace);
 }
+char* row_of(void* statistics, const Parameters& p, int64_t row) {
+  return static_cast<char*>(statistics) + row * compute_size(p.x->compute());
+}
+void run_rows(const Parameters& p, const Pointers& at, int64_t begin, int64_t end) {
+  const int64_t first = begin * p.shape.n;
+  layer_norm_kernel().forward({end - begin, p.shape.n, p.shape.centred}, from(source(at, 0, p.x), first),
+                              source(at, 1, p.weight), source(at, 2, p.bias), p.eps, from(target(at, 0, p.y), first),
+                              row_of(at.out[1], p, begin), row_of(at.out[2], p, begin), nullptr);
+}
 void plan(Call& c) {
   const Parameters p{rows(c),         c[arg::eps], format_of(c, arg::input), format_of(c, arg::weight), format_of(c, arg::bias),
                      result_format(c)};
   c.plan.workspace = layer_norm_kernel().forward_workspace(p.shape, {nullptr, p.weight}, {nullptr, p.bias});
   c.plan.set<run>(p);
+  if (!c.plan.workspace)
+    c.plan.in_parts<run_rows, nullptr, Parameters>(p.shape.rows, p.shape.n, in(arg::input), p.x == p.y ? in(arg::input) : 0);
 }
 
 // Tensors count on their own, here and in plans: the second argument is a number.

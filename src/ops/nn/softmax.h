@@ -17,6 +17,7 @@ class SoftmaxOperand {
   Source read(const void* given, void* workspace) const;
   Target target(void* given, void* workspace) const { return {at_ < 0 ? given : static_cast<char*>(workspace) + at_, format_}; }
   void finish(void* given, void* workspace) const;  // of a result
+  bool lies_there() const { return at_ < 0; }
 
   friend struct SoftmaxLayout;
 };

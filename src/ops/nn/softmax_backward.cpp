@@ -22,6 +22,11 @@ void run(const Parameters& p, const Pointers& at) {
   softmax_kernel().backward(y, dy, p.dx.target(at.out[0], at.workspace), p.outer, p.n, p.inner, p.log);
   p.dx.finish(at.out[0], at.workspace);
 }
+void run_rows(const Parameters& p, const Pointers& at, int64_t begin, int64_t end) {
+  const Source dy = from(p.dy.read(at.in[arg::grad.tensor], at.workspace), begin * p.n),
+               y = from(p.y.read(at.in[arg::result.tensor], at.workspace), begin * p.n);
+  softmax_kernel().backward(y, dy, from(p.dx.target(at.out[0], at.workspace), begin * p.n), end - begin, p.n, 1, p.log);
+}
 // What the kernel reads beside others of `result`: all are f64, or none.
 DType read_as(DType given, DType result) { return result == f64 ? f64 : given == f64 || given.is_blocked() ? f32 : given; }
 void plan(Call& c) {
@@ -34,6 +39,9 @@ void plan(Call& c) {
   p.dx = l.result(dx, p.dy, scratch);
   p.outer = l.outer, p.n = l.n, p.inner = l.inner, p.log = c[arg::log];
   c.plan.workspace = scratch.bytes();
+  if (p.inner == 1 && p.y.lies_there() && p.dy.lies_there() && p.dx.lies_there())
+    c.plan.in_parts<run_rows, nullptr, Parameters>(p.outer, p.n, in(arg::grad) | in(arg::result),
+                                                   dy.format == dx.format ? in(arg::grad) : 0);
 }
 double flops(const Call& c) { return 4.0 * double(c[arg::grad].numel()); }
 

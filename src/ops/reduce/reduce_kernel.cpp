@@ -150,8 +150,41 @@ void run(ReduceOp op, const ReduceShape& shape, Source x, Target y, Target high,
   }
 }
 
+template <class Op> void sum_blocks(const Op& op, Source source, int64_t n, double* sums) {
+  const Tiles<typename Op::Lane> x(source);
+  for (int64_t i = 0; i < n; i += kSumBlock) *sums++ = reduce_chunk(op, x, i, min_of(kSumBlock, n - i));
+}
+template <class T> void sum_blocks_of(ReduceOp op, Source x, int64_t n, double* sums) {
+  switch (op) {
+    case ReduceOp::sum_squares:
+      return sum_blocks(SumSquares<T>(), x, n, sums);
+    case ReduceOp::sum_abs:
+      return sum_blocks(SumAbs<T>(), x, n, sums);
+    case ReduceOp::nan_sum:
+      return sum_blocks(NanSum<T>(), x, n, sums);
+    case ReduceOp::numbers:
+      return sum_blocks(Numbers<T>(), x, n, sums);
+    default:
+      return sum_blocks(Sum<T>(), x, n, sums);
+  }
+}
+void blocks(ReduceOp op, Source x, int64_t n, double* sums) {
+  x.format->def->compute == Compute::f64 ? sum_blocks_of<double>(op, x, n, sums) : sum_blocks_of<float>(op, x, n, sums);
+}
+// In the order of reduce_rows().
+double total(ReduceOp op, int64_t n, const double* sums) {
+  const int64_t all = (n + kSumBlock - 1) / kSumBlock, each = row_chunk(n) / kSumBlock;
+  double value = 0;
+  for (int64_t first = 0; first < all; first += each) {
+    double chunk = 0;
+    for (int64_t b = first; b < min_of(all, first + each); b++) chunk = plus(chunk, sums[b]);
+    value = first ? plus(value, chunk) : chunk;
+  }
+  return op == ReduceOp::mean ? value / static_cast<double>(n) : value;
+}
+
 }  // namespace
 
-extern const ReduceKernel reduce_kernel = {workspace, run};
+extern const ReduceKernel reduce_kernel = {workspace, run, blocks, total};
 
 }  // namespace dyadic::DY_ISA

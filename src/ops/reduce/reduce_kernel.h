@@ -45,7 +45,13 @@ struct ReduceShape {
 struct ReduceKernel {
   int64_t (*workspace)(ReduceOp op, const ReduceShape& shape, const Format& x);
   void (*run)(ReduceOp op, const ReduceShape& shape, Source x, Target y, Target high, void* workspace);
+  // A sum over everything in two steps, of floats: n elements from a multiple of kReduceBlock on, block by block, and from the
+  // sums of all blocks what `run` gives of so many elements; with NaNs in it perhaps another NaN.
+  void (*blocks)(ReduceOp op, Source x, int64_t n, double* sums);
+  double (*total)(ReduceOp op, int64_t n, const double* sums);
 };
+inline constexpr int64_t kReduceBlock = 4096;
+inline bool adds_blocks(ReduceOp op) { return op <= ReduceOp::numbers && op != ReduceOp::prod; }
 
 }  // namespace dyadic::inline v1
 

@@ -1,6 +1,7 @@
 #include "ops/reduce/reduction.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "loops/pointwise.h"
 #include "ops/operands.h"
@@ -114,6 +115,30 @@ void run(const Reduction& p, const Pointers& at) {
   }
   reduce_kernel().run(p.op, p.shape, {data, p.x}, target(at, 0, p.y), p.high ? target(at, 1, p.high) : Target{}, workspace);
 }
+void run_rows(const Reduction& p, const Pointers& at, int64_t begin, int64_t end) {
+  const Target high = p.high ? from(target(at, 1, p.high), begin) : Target{};
+  reduce_kernel().run(p.op, {end - begin, p.shape.n}, from(source(at, 0, p.x), begin * p.shape.n),
+                      from(target(at, 0, p.y), begin), high, nullptr);
+}
+void run_blocks(const Reduction& p, const Pointers& at, int64_t begin, int64_t end) {
+  const int64_t first = begin * kReduceBlock, n = std::min(p.shape.n, end * kReduceBlock) - first;
+  reduce_kernel().blocks(p.op, from(source(at, 0, p.x), first), n, static_cast<double*>(at.workspace) + begin);
+}
+bool finish_blocks(const Reduction& p, const Pointers& at) {
+  const double value = reduce_kernel().total(p.op, p.shape.n, static_cast<const double*>(at.workspace));
+  convert(*f64.format(), &value, *p.y, at.out[0], 1);
+  return !std::isnan(value);
+}
+// Rows that one piece reads, or all of it as a sum of blocks.
+void plan_parts(Plan& plan, const Reduction& p) {
+  constexpr int64_t kMostPerRow = 16 * kReduceBlock;
+  const ReduceShape& s = p.shape;
+  if (p.copied || s.inner != 1 || s.pieces != 1 || s.outer_step() != s.n) return;
+  if (s.n <= kMostPerRow) return plan.in_parts<run_rows, nullptr, Reduction>(s.outer, s.n, in(0));
+  if (s.outer != 1 || !adds_blocks(p.op) || p.x->def->kind != Kind::floating) return;
+  plan.in_parts<run_blocks, finish_blocks, Reduction>((s.n + kReduceBlock - 1) / kReduceBlock, kReduceBlock, in(0));
+  plan.parts.workspace = plan.parts.count * int64_t(sizeof(double));
+}
 
 }  // namespace
 
@@ -133,6 +158,7 @@ void plan_reduction(Call& c, ReduceOp op) {
     p.copied = (t.count * t.itemsize() + 63) / 64 * 64;
   }
   c.plan.workspace = p.copied + reduce_kernel().workspace(op, p.shape, *p.x);
+  plan_parts(c.plan, p);
 }
 
 void infer_reduction(Call& c, int keepdim_arg, DType result) {
