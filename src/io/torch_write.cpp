@@ -39,7 +39,7 @@ std::string utf8_of_latin1(std::string_view bytes) {
   return out;
 }
 
-class Writer {
+class TorchWriter {
   std::string out_ = "\x80\x02";
   std::unordered_map<const Node*, uint32_t> memo_;
   std::unordered_map<std::string, uint32_t> words_;  // names of classes, texts
@@ -267,7 +267,7 @@ std::string identity(std::string_view pickle) {
 }  // namespace
 
 void save_torch(const std::string& path, const Value& value) {
-  Writer writer;
+  TorchWriter writer;
   const std::string pickle = writer.pickle(value);
   std::string name = path.substr(path.rfind('/') + 1);
   if (const size_t dot = name.rfind('.'); dot != name.npos && dot > 0) name.resize(dot);

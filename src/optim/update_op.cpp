@@ -93,7 +93,7 @@ void plan(Call& c) {
   c.plan.set<run_rule>(p);
 }
 
-void infer(Call& c) {  // how many elements moved, how many should have; squares of parameter and step
+void infer_update(Call& c) {  // how many elements moved, how many should have; squares of parameter and step
   c.spec[0].dtype = f64;
   c.spec[0].device = c.tensor(kParam).device();
   c.spec[0].shape({kUpdateFigures});
@@ -109,7 +109,7 @@ Op make_op(std::string name) {
             "(Tensor(a!) param, Tensor grad, Tensor numbers, Tensor(b!)? rest, Tensor(c!)[] states, int rule, int seed, int "
             "stream, bool stochastic) -> Tensor";
   op->doc = "One step of " + name + " for one parameter, in one pass over memory.";
-  op->def.infer = infer;
+  op->def.infer = infer_update;
   op->def.flops = flops;
   op->def.writes = uint16_t(~(in(kGrad) | in(kNumbers)));
   std::fill_n(op->kernel, int(Column::reference), &kernel);  // the instruction sets'
