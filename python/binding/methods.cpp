@@ -34,8 +34,8 @@ Tensor convert(const Tensor& t, DType d, std::string_view rounding = "nearest", 
   return out;
 }
 
-// x.to(dtype), x.to("bf16"), x.to("meta"), x.to(other), x.to(device, dtype), x.to(dtype=..., device=...). Flags may follow by place:
-// (dtype or other, non_blocking, copy), (device, dtype, non_blocking, copy).
+// x.to(dtype), x.to("bf16"), x.to("meta"), x.to(other), x.to(device, dtype), x.to(dtype=..., device=...). Flags may follow by
+// place: (dtype or other, non_blocking, copy), (device, dtype, non_blocking, copy).
 Tensor to_anything(const Tensor& t, nb::object target, nb::object dtype, nb::object device, bool non_blocking, bool copy,
                    std::string_view rounding, std::string_view overflow, nb::object) {
   if (PyBool_Check(dtype.ptr())) {
@@ -215,14 +215,14 @@ void add_conversions() {
          nb::arg("rounding") = "nearest", nb::arg("overflow") = "standard",
          ignored({"Tensor.to", "memory_format", "memory has one layout"}) = none,
          "The values in another dtype (rounded once: help(dyadic.cast)) or on another device; itself if nothing changes.");
-  const std::pair<const char*, DType> casts[] = {{"double", f64}, {"float", f32}, {"half", f16},    {"bfloat16", bf16},
-                                                 {"long", i64},   {"int", i32},   {"short", i16},   {"bool", boolean},
+  const std::pair<const char*, DType> casts[] = {{"double", f64}, {"float", f32}, {"half", f16},   {"bfloat16", bf16},
+                                                 {"long", i64},   {"int", i32},   {"short", i16},  {"bool", boolean},
                                                  {"byte", u8},    {"char", i8},   {"cfloat", c64}, {"cdouble", c128}};
   for (auto& [name, d] : casts)
     method(
         name, [d = d](const Tensor& t, nb::handle) { return convert(t, d); },
-        ignored({"Tensor.double, float, half, bfloat16, long, int, short, bool, byte, char, cfloat and cdouble", "memory_format", "memory has one layout"}) =
-            none,
+        ignored({"Tensor.double, float, half, bfloat16, long, int, short, bool, byte, char, cfloat and cdouble",
+                 "memory_format", "memory has one layout"}) = none,
         "The values in another dtype; itself if it has it.");
   method("view", view,
          "The same memory under another shape (sizes, one may be -1), or as another dtype: x.view(dyadic.uint8).");

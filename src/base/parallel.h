@@ -32,8 +32,8 @@ int thread_index();  // 0 .. num_threads() - 1 inside a parallel region, else 0
 bool in_parallel();
 
 // Kernels compiled once per instruction set export a table of function pointers `const T name` from namespace dyadic::<isa>;
-// DY_KERNEL(T, name) declares the three and defines `name()`, which gives the running machine's. A build for one machine has one
-// of them (DYADIC_ISAS): what names a kernel must not ask for the others.
+// DY_KERNEL(T, name) declares the three and defines `name()`, which gives the running machine's. A build for one machine has
+// one of them (DYADIC_ISAS): what names a kernel must not ask for the others.
 enum class Isa : uint8_t { sse4, avx2, avx512 };
 Isa isa();               // what this process runs; DYADIC_ISA=sse4|avx2|avx512 in the environment lowers it
 bool is_built(Isa isa);  // whether this build has its kernels

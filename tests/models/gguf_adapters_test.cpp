@@ -27,7 +27,8 @@ TEST(GgufAdapters, AreLlamaCpps) {
   models::convert(base, folder / "base.gguf");
   EXPECT_LT(apart(logits_with(folder / "base.gguf", file, ids), want), 1e-6);
   models::convert(file, folder / "back", {}, base);
-  EXPECT_EQ(text_of_file(folder / "back/adapter_config.json"), text_of_file(gguf_adapter_folder("plain") + "/adapter_config.json"));
+  EXPECT_EQ(text_of_file(folder / "back/adapter_config.json"),
+            text_of_file(gguf_adapter_folder("plain") + "/adapter_config.json"));
   expect_same_weights(gguf_adapter_folder("plain") + "/adapter_model.safetensors", folder / "back/adapter_model.safetensors");
   // Without the configuration that it carries, as llama.cpp's converter leaves it.
   strip(file, folder / "stripped.gguf");

@@ -22,7 +22,8 @@ ConvArguments conv_arguments(const char* who, IntList x, IntList w, IntList stri
 // The computing dtype of two operands; TypeError where they do not go together.
 DType conv_type(const char* who, const Tensor& x, const Tensor& w);
 double conv_flops(const ConvShape& s);
-// Of integers and complex numbers: TypeError where weight or bias (or none) are of another dtype; y [N, C, sizes ...] with a bias [C].
+// Of integers and complex numbers: TypeError where weight or bias (or none) are of another dtype; y [N, C, sizes ...] with a
+// bias [C].
 void check_same_dtypes(const char* who, const Tensor& x, const Tensor& w, const Tensor& bias);
 Tensor biased(const Tensor& y, const Tensor& bias, int64_t rank);
 

@@ -24,7 +24,8 @@ extern constexpr OpDef record = {
         "index_fill_tensor(randn(2, 3, 4), 1, indices(3; 2), randn())\n"
         "index_fill_tensor(randn(), 0, indices(1; 1), randn())",
     .bad =
-        "index_fill_tensor(zeros(2), 0, indices(2; 1), zeros(2)) => index_fill: the value is a number or a 0-d tensor: value is "
+        "index_fill_tensor(zeros(2), 0, indices(2; 1), zeros(2)) => index_fill: the value is a number or a 0-d tensor: value "
+        "is "
         "f32[2]\n"
         "index_fill_tensor(zeros(2), 0, indices(5; 2), zeros()) => index_fill: index out of range: index 4 at position 0; "
         "dimension 0 has 2 entries",

@@ -10,9 +10,8 @@ extern constexpr PointwiseOp logit_clamped_op = pointwise<1, Types::float_out, 1
         .internal = true,
         .low = -0.2,
         .high = 1.2,
-        .samples =
-            "logit_clamped(rand(3, 5), 0.1)\n"
-            "logit_clamped(rand(3, 5), 0.6)",
+        .samples = "logit_clamped(rand(3, 5), 0.1)\n"
+                   "logit_clamped(rand(3, 5), 0.6)",
     },
     [](auto x, auto eps) {
       auto z = select(x < eps, eps, min(x, 1.0 - eps));  // in this order, where eps is above a half

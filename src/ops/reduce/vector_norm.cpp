@@ -10,7 +10,8 @@ Tensor norm_of(const Tensor& x, double p, IntList dim, bool keep) {
   if (p == -HUGE_VAL) return amin(abs(x), dim, keep);
   if (p == 0) {
     const Tensor count = sum(to(ne(x, 0), plain(x)), dim, keep);
-    return x.requires_grad() ? where(zeros({}, boolean, x.device()), sum(x, dim, keep), count) : count;  // it has a gradient: zeros
+    return x.requires_grad() ? where(zeros({}, boolean, x.device()), sum(x, dim, keep), count)
+                             : count;  // it has a gradient: zeros
   }
   if (p == 1) return call(Op::abs_sum_, x, dim, keep);
   if (p == 2) return root_of_squares(call(Op::square_sum_, x, dim, keep));

@@ -163,8 +163,7 @@ Tensor conv_transpose_nd(const char* who, int64_t rank, Args a) {
     std::vector<int64_t> result{x.size(0), w.size(1) * a[arg::groups]};
     result.insert(result.end(), size, size + rank);
     r = integer_conv_transpose(
-        who, x, w, bias,
-        conv_arguments(who, result, w.sizes(), {stride, n}, {padding, 2 * n}, {dilation, n}, a[arg::groups]));
+        who, x, w, bias, conv_arguments(who, result, w.sizes(), {stride, n}, {padding, 2 * n}, {dilation, n}, a[arg::groups]));
   } else {
     r = x.dtype().is_complex() ? by_parts(who, x, w, bias, rank, conv) : conv(x, w, bias);
   }

@@ -40,7 +40,8 @@ std::vector<Tensor> fractional_max(const char* who, int64_t rank, Args a) {
              "{}: the windows do not fit: input is {}, kernel_size is {}, output_size is {}", who, describe(input),
              shape_text({kernel, size_t(rank)}), shape_text({count, size_t(rank)}));
     // Of the samples the last is the first dimension's in images; in volumes each has its own.
-    const Tensor from = beginnings(select(narrow(drawn, 0, 0, x.size(0)), -1, rank == 2 ? 1 - k : k).detach(), n, kernel[k], count[k]);
+    const Tensor from =
+        beginnings(select(narrow(drawn, 0, 0, x.size(0)), -1, rank == 2 ? 1 - k : k).detach(), n, kernel[k], count[k]);
     std::vector<int64_t> shape(size_t(2 + 2 * rank), 1);
     shape[0] = x.size(0), shape[1] = x.size(1), shape[size_t(2 + k)] = count[k], shape[size_t(2 + rank + k)] = kernel[k];
     Tensor at = add(unsqueeze(from, -1), arange(0, kernel[k], 1, i64, x.device())).reshape(shape);
