@@ -82,7 +82,7 @@ void backward(Grad& g) {
   if (g.needs(arg::other)) {
     Tensor a = va ? unsqueeze(g.in(arg::self), 0) : g.in(arg::self);
     if (!vb && !va && g.in_meta(arg::other).ndim == 2 && g.in_meta(arg::self).ndim > 2) {  // one product over all batches
-      const int64_t rows = count(a.sizes()) / std::max<int64_t>(a.size(-1), 1), k = a.size(-1), n = d.size(-1);
+      const int64_t rows = count({a.sizes().data(), a.sizes().size() - 1}), k = a.size(-1), n = d.size(-1);
       return set(1, matmul(adjoint(a.reshape({rows, k})), d.reshape({rows, n})));
     }
     Tensor r = matmul(adjoint(a), d);
