@@ -35,7 +35,7 @@ std::string base_of(const std::string& name) {
   return model_data(
       json::parse(text_of_file(folder(name) + "/adapter_config.json"))["base_model_name_or_path"].get<std::string>());
 }
-Tensor ids_of(const std::string& name) { return tensors_of(base_of(name) + "/expected.safetensors")["ids"]; }
+Tensor ids_for_adapter(const std::string& name) { return tensors_of(base_of(name) + "/expected.safetensors")["ids"]; }
 std::string adapter_folder(const std::string& name) {
   const std::string path = ::testing::TempDir() + "adapters_" + name;
   std::filesystem::remove_all(path);
@@ -50,7 +50,7 @@ TEST_P(Adapters, LogitsArePefts) {
   const auto& [name, merged] = GetParam();
   NoGrad guard;
   auto want = tensors_of(folder(name) + "/expected.safetensors");
-  const Tensor ids = ids_of(name);
+  const Tensor ids = ids_for_adapter(name);
   Model m = models::load(base_of(name), {.dtype = f32});
   const Tensor before = m(ids);
   const auto weights = m->state_dict();
@@ -73,7 +73,7 @@ TEST_P(Adapters, MergedWeightsArePefts) {
   EXPECT_EQ(m->adapter, nullptr);
   const Tensor w = m->named_parameters()[merged];
   EXPECT_LT(apart(std::string_view(name) == "turned" ? w.t() : w, want["merged"]), 1e-6);
-  EXPECT_LT(apart(m(ids_of(name)), want["logits"]), 1e-4);
+  EXPECT_LT(apart(m(ids_for_adapter(name)), want["logits"]), 1e-4);
   for (auto& [key, t] : m->named_parameters()) EXPECT_TRUE(key.find("lora_") == key.npos && t.requires_grad()) << key;
 }
 
@@ -96,7 +96,7 @@ TEST_P(Adapters, SavedAgainTheFilesAreTheSame) {
   Model again = models::load(base_of(name), {.dtype = f32});
   load_adapter(*again, there);
   NoGrad guard;
-  EXPECT_TRUE(equal(again(ids_of(name)), m(ids_of(name))));
+  EXPECT_TRUE(equal(again(ids_for_adapter(name)), m(ids_for_adapter(name))));
 }
 
 TEST_P(Adapters, CachedStepsHaveTheAdapterToo) {
@@ -104,7 +104,7 @@ TEST_P(Adapters, CachedStepsHaveTheAdapterToo) {
   NoGrad guard;
   Model m = models::load(base_of(name), {.dtype = f64});
   load_adapter(*m, folder(name));
-  const Tensor ids = ids_of(name), full = m(ids);
+  const Tensor ids = ids_for_adapter(name), full = m(ids);
   Cache cache;
   std::vector<Tensor> parts;
   for (int64_t at = 0; at < ids.size(1); ++at) parts.push_back(m(narrow(ids, 1, at, 1), cache));
@@ -114,7 +114,7 @@ TEST_P(Adapters, CachedStepsHaveTheAdapterToo) {
 TEST(Adapters, OffTheModelIsItself) {
   NoGrad guard;
   Model m = models::load(base_of("plain"), {.dtype = f32});
-  const Tensor ids = ids_of("plain"), before = m(ids);
+  const Tensor ids = ids_for_adapter("plain"), before = m(ids);
   load_adapter(*m, folder("plain"));
   const Tensor with = m(ids);
   m->adapter->set_enabled(false);
@@ -128,7 +128,7 @@ TEST(Adapters, OffTheModelIsItself) {
 TEST(Adapters, OnQuantizedWeights) {
   const DType nf4 = DType::parse("nf4(block=4)");
   Model m = models::load(base_of("plain"), {.dtype = nf4}), plain = models::load(base_of("plain"), {.dtype = f32});
-  const Tensor ids = ids_of("plain");
+  const Tensor ids = ids_for_adapter("plain");
   {
     NoGrad guard;
     nn::NamedItems<Tensor> to = plain->named_parameters();
@@ -165,7 +165,7 @@ TEST(Adapters, OnQuantizedWeights) {
 TEST(Adapters, ANewOneChangesNothingAndTrainsAlone) {
   for (bool dora : {false, true}) {
     Model m = models::load(base_of("turned"), {.dtype = f32});
-    const Tensor ids = ids_of("turned");
+    const Tensor ids = ids_for_adapter("turned");
     const Tensor before = m(ids).detach();
     add_adapter(*m, {.r = 2, .lora_alpha = 4, .target_modules = {"c_attn"}, .use_dora = dora});
     EXPECT_LT(apart(m(ids).detach(), before), 1e-6);
