@@ -1,5 +1,7 @@
 // Layers that are records (dyadic/nn_layers.h): one class for all; python/dyadic/nn/_layers.py derives a class per record from
 // it.
+#include <nanobind/stl/vector.h>
+
 #include <algorithm>
 #include <deque>
 #include <map>

@@ -237,3 +237,21 @@ def test_convolutions_of_complex_numbers(name, sizes):
     assert dy.autograd.gradcheck(lambda *a: op(*a, **options), (x, w, b))
     with pytest.raises(TypeError, match="dtypes differ"):
         op(x, w.real, b)
+
+
+def test_lengths_may_be_lists():
+    chances, targets = dy.randn(50, 3, 15).log_softmax(2), dy.randint(1, 15, (3, 30))
+    loss = dy.nn.CTCLoss()
+    whole = loss(chances, targets, dy.tensor([50, 50, 50]), dy.tensor([30, 25, 20]))
+    assert loss(chances, targets, (50, 50, 50), [30, 25, 20]) == whole and whole.isfinite()
+
+
+def test_an_empty_batch_is_normalized():
+    layer = dy.nn.BatchNorm1d(5)
+    y = layer(dy.ones(0, 5, 9, requires_grad=True))
+    y.sum().backward()
+    assert y.shape == (0, 5, 9) and layer.weight.grad.tolist() == [0] * 5 and layer.running_mean.tolist() == [0] * 5
+
+
+def test_a_divergence_of_what_is_no_probability():
+    assert F.kl_div(dy.tensor([0.5]), dy.tensor([-1.0])).isnan() and F.kl_div(dy.tensor([0.5]), dy.tensor([0.0])).item() == 0
