@@ -5,6 +5,8 @@ import dyadic as torch
 from dyadic import nn
 from dyadic.nn import functional as F
 
+from gpt_block import gpt_block
+
 
 def training(model, loss_of, batch, optimizer="AdamW", clip=None, low=False, **options):
     """(step, its arguments, what it changes) of a model that learns by loss_of(model, *batch)."""
@@ -178,20 +180,7 @@ def text_bags():
 # -- transformers
 
 
-class Block(nn.Module):
-    def __init__(self, width, heads, causal, dropout=0.0):
-        super().__init__()
-        self.heads, self.causal, self.drop = heads, causal, nn.Dropout(dropout)
-        self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
-        self.qkv, self.proj = nn.Linear(width, 3 * width), nn.Linear(width, width)
-        self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
-
-    def forward(self, x):
-        batch, length, width = x.shape
-        q, k, v = self.qkv(self.norm1(x)).view(batch, length, 3, self.heads, width // self.heads).permute(2, 0, 3, 1, 4)
-        mixed = F.scaled_dot_product_attention(q, k, v, is_causal=self.causal).transpose(1, 2).reshape(batch, length, width)
-        x = x + self.drop(self.proj(mixed))
-        return x + self.drop(self.down(F.gelu(self.up(self.norm2(x)))))
+Block = gpt_block(torch)
 
 
 class Gpt(nn.Module):

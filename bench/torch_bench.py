@@ -12,6 +12,8 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
+from gpt_block import gpt_block
+
 SIZE, SIDE, MATRIX = 1 << 24, 4096, 1024
 PATIENCE = 4.0  # seconds per row: some (f16 products) take more than a second each
 # vocabulary, block, layers, heads, width, batch: src/study/presets and what src/cli/bench_gpt.cpp makes of them
@@ -41,20 +43,7 @@ def row(case, dtype, times, mode="eager", items=None):
     print(json.dumps(out), flush=True)
 
 
-class Block(nn.Module):
-    def __init__(self, width, heads):
-        super().__init__()
-        self.heads = heads
-        self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
-        self.qkv, self.proj = nn.Linear(width, 3 * width), nn.Linear(width, width)
-        self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
-
-    def forward(self, x):
-        batch, length, width = x.shape
-        q, k, v = self.qkv(self.norm1(x)).view(batch, length, 3, self.heads, width // self.heads).permute(2, 0, 3, 1, 4)
-        mixed = F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).reshape(batch, length, width)
-        x = x + self.proj(mixed)
-        return x + self.down(F.gelu(self.up(self.norm2(x))))
+Block = gpt_block(torch)
 
 
 class Gpt(nn.Module):

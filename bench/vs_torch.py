@@ -65,6 +65,7 @@ FROM_PYTHON = ", Python"
 # PyTorch's script, with Dyadic in the place of its module.
 AS_TORCH = f"""
 import runpy, sys, dyadic
+sys.path.insert(0, {str(ROOT / "bench")!r})
 sys.modules["torch"] = dyadic
 runpy.run_path({str(ROOT / "bench" / "torch_bench.py")!r}, run_name="__main__")
 """

@@ -1,4 +1,4 @@
-// Prints the instruction set of the machine that configures (DyadicSettings.cmake: DYADIC_ISAS=native).
+// Prints the instruction set of the machine that configures (DyadicLayers.cmake: DYADIC_ISAS=native).
 #include <cstdio>
 
 #include "base/processor.h"

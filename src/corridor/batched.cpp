@@ -116,12 +116,7 @@ const Tensor& first_tensor(const Call& c) {
 
 }  // namespace
 
-bool is_batched(const Call& c) {
-  if (c.op.random && t_batch_level) return true;
-  bool any = false;
-  for_each_tensor(c.args, c.nargs, [&](const Tensor& t, int) { any |= entries_of(t) != nullptr; });
-  return any;
-}
+bool is_batched(const Call& c) { return (c.op.random && t_batch_level) || any_batched(c.args, c.nargs); }
 
 bool BatchedCall::is_batched(int arg) const {
   return c.args[arg].kind == Arg::Kind::tensor && entries_at(*c.args[arg].tensor, *level);
