@@ -97,7 +97,7 @@ void Call::wait(std::vector<void*> requests) const {
     const double waited = std::chrono::duration<double>(Clock::now() - begin).count();
     if (waited > timeout()) {
       fail("{}: rank {} has waited {:.3g} s{}; another rank has stalled or ended (DYADIC_TIMEOUT, set_timeout)", what_, rank(),
-           waited, told_ ? " for " + absent() : "");
+           timeout().load(), told_ ? " for " + absent() : "");
     }
     if (waited > 1e-3)
       std::this_thread::sleep_for(std::chrono::microseconds(50));

@@ -14,7 +14,7 @@ template <class T> struct OffsetTile {
   const T* start;  // one row, what the sums begin with; null: with c
 };
 
-template <int MR, int NV, class T> [[gnu::noinline]] static void offset_micro(const OffsetTile<T>& g) {
+template <int MR, int NV, class T> [[gnu::noinline]] DY_AS_IT_IS static void offset_micro(const OffsetTile<T>& g) {
   constexpr hn::ScalableTag<T> d;
   using V = hn::Vec<decltype(d)>;
   constexpr int64_t L = kLanes<T>;
@@ -38,6 +38,13 @@ template <int MR, int NV, class T> [[gnu::noinline]] static void offset_micro(co
   }
 }
 template <int NV, class T> static void offset_rows(OffsetTile<T> g) {
+#ifdef __SANITIZE_ADDRESS__
+  for (int64_t i = 0; i < g.rows; ++i) {
+    for (int64_t j = 0; j < g.steps; ++j) check_ends(g.a + g.row_at[i] + g.step_at[j], 0, 1, 1);
+    check_ends(g.c + i * kMicroCols<T>, 0, 1, NV * kLanes<T>);
+  }
+  if (g.steps > 0) check_ends(g.b, kMicroCols<T>, g.steps, NV * kLanes<T>);
+#endif
   while (g.rows > 0) {
     const int64_t rows = next_rows(g.rows);
     if (rows == kMicroRows) {

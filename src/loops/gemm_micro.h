@@ -38,7 +38,21 @@ template <class T> struct MicroArgs {
   bool add;        // c is added to (else overwritten)
 };
 
-template <int MR, int NV, class T> [[gnu::noinline]] static void micro(const MicroArgs<T>& g) {
+// The tile below runs as it is under the address sanitizer, which makes hundreds of instructions of each multiplication: what
+// it reads and writes first and last of every row is asked for before.
+#ifdef __SANITIZE_ADDRESS__
+extern "C" void* __asan_region_is_poisoned(void*, size_t);
+template <class T> static void check_ends(const T* first, int64_t step, int64_t count, int64_t wide) {
+  for (const T* row : {first, first + (count - 1) * step})
+    if (void* bad = __asan_region_is_poisoned(const_cast<T*>(row), size_t(wide) * sizeof(T)))
+      *static_cast<volatile T*>(bad);  // the sanitizer's own report
+}
+#define DY_AS_IT_IS [[gnu::no_sanitize("address,undefined")]]
+#else
+#define DY_AS_IT_IS
+#endif
+
+template <int MR, int NV, class T> [[gnu::noinline]] DY_AS_IT_IS static void micro(const MicroArgs<T>& g) {
   constexpr hn::ScalableTag<T> d;
   using V = hn::Vec<decltype(d)>;
   constexpr int64_t L = kLanes<T>;
@@ -78,6 +92,12 @@ constexpr int64_t next_rows(int64_t m) {
   return m >= 4 ? 4 : m >= 2 ? 2 : 1;
 }
 template <int NV, class T> static inline void micro_of(int64_t rows, const MicroArgs<T>& g) {
+#ifdef __SANITIZE_ADDRESS__
+  for (int64_t i = 0; i < rows && g.k > 0; ++i) check_ends(g.a + i * g.a_row, g.a_col, g.k, 1);
+  if (g.k > 0) check_ends(g.b, g.b_row, g.k, NV * kLanes<T>);
+  for (int64_t i = 0; i < rows; ++i) check_ends(g.c + i * g.c_row, 0, 1, NV * kLanes<T>);
+  if (g.start) check_ends(g.start, 0, 1, NV * kLanes<T>);
+#endif
   if (rows == kMicroRows) return micro<kMicroRows, NV>(g);
   if constexpr (kMicroRows > 8)
     if (rows == 8) return micro<8, NV>(g);

@@ -11,7 +11,7 @@
 #include "formats/format.h"
 #include "formats_list.h"
 
-#define DY_TEST_EXTERN(name) extern const FormatDef name##_format;
+#define DY_TEST_EXTERN(name) DY_OF_AN_ISA const FormatDef name##_format;
 namespace dyadic::sse4 {
 DY_SCALAR_FORMATS(DY_TEST_EXTERN)
 DY_BLOCK_FORMATS(DY_TEST_EXTERN)
@@ -27,26 +27,34 @@ DY_BLOCK_FORMATS(DY_TEST_EXTERN)
 
 namespace dyadic::testing {
 
-// The same dtype as each instruction set up to the running one computes it.
+// The records of all files as each instruction set of this build, up to the running one, has them.
+inline std::vector<std::vector<const FormatDef*>> formats_by_isa() {
+  std::vector<std::vector<const FormatDef*>> all;
+#define DY_TEST_RECORD(name) &name##_format,
+  {
+    using namespace sse4;
+    if (is_built(Isa::sse4)) all.push_back({DY_SCALAR_FORMATS(DY_TEST_RECORD) DY_BLOCK_FORMATS(DY_TEST_RECORD)});
+  }
+  {
+    using namespace avx2;
+    if (is_built(Isa::avx2) && isa() >= Isa::avx2)
+      all.push_back({DY_SCALAR_FORMATS(DY_TEST_RECORD) DY_BLOCK_FORMATS(DY_TEST_RECORD)});
+  }
+  {
+    using namespace avx512;
+    if (isa() >= Isa::avx512) all.push_back({DY_SCALAR_FORMATS(DY_TEST_RECORD) DY_BLOCK_FORMATS(DY_TEST_RECORD)});
+  }
+#undef DY_TEST_RECORD
+  return all;
+}
+
+// The same dtype as each of them computes it.
 inline std::vector<Format> on_every_isa(const Format& f) {
   std::vector<Format> all;
-  auto add = [&](const FormatDef& def) {
-    if (f.def->name == std::string(def.name) && (f.def->kind == Kind::scaled) == (def.kind == Kind::scaled))
-      all.push_back({&def, f.params, f.text, f.long_text});
-  };
-#define DY_TEST_SSE4(name) add(sse4::name##_format);
-#define DY_TEST_AVX2(name) add(avx2::name##_format);
-#define DY_TEST_AVX512(name) add(avx512::name##_format);
-  DY_SCALAR_FORMATS(DY_TEST_SSE4)
-  DY_BLOCK_FORMATS(DY_TEST_SSE4)
-  if (isa() >= Isa::avx2) {
-    DY_SCALAR_FORMATS(DY_TEST_AVX2)
-    DY_BLOCK_FORMATS(DY_TEST_AVX2)
-  }
-  if (isa() >= Isa::avx512) {
-    DY_SCALAR_FORMATS(DY_TEST_AVX512)
-    DY_BLOCK_FORMATS(DY_TEST_AVX512)
-  }
+  for (const std::vector<const FormatDef*>& records : formats_by_isa())
+    for (const FormatDef* def : records)
+      if (f.def->name == std::string(def->name) && (f.def->kind == Kind::scaled) == (def->kind == Kind::scaled))
+        all.push_back({def, f.params, f.text, f.long_text});
   return all;
 }
 

@@ -12,9 +12,10 @@ namespace {
 constexpr uint8_t kGuard = 0xAB;
 
 std::vector<const PackedKernel*> kernels() {
-  std::vector<const PackedKernel*> all{&sse4::packed_kernel};
-  if (isa() >= Isa::avx2) all.push_back(&avx2::packed_kernel);
-  if (isa() >= Isa::avx512) all.push_back(&avx512::packed_kernel);
+  const PackedKernel* each[] = {&sse4::packed_kernel, &avx2::packed_kernel, &avx512::packed_kernel};
+  std::vector<const PackedKernel*> all;
+  for (int i = 0; i <= int(isa()); ++i)
+    if (is_built(Isa(i))) all.push_back(each[i]);
   return all;
 }
 std::vector<uint8_t> packed_by_bits(const std::vector<uint8_t>& codes, int bits) {

@@ -1,5 +1,7 @@
 // Calls inside of a compiled function, where all that can be put off is, whatever its size: the bits of eager calls, forward
 // and backward, when they are recorded and when they match what was recorded.
+#include <cmath>
+
 #include "corridor/run.h"
 #include "dyadic/compile.h"
 #include "dyadic/generator.h"
@@ -19,11 +21,16 @@ struct Result {
   std::string error, out, gradients, generator;
   bool operator==(const Result&) const = default;
 };
-// Packed results may have bytes between their planes that nobody writes.
+// Packed results may have bytes between their planes that nobody writes. The sign of a NaN is that of the operand which the
+// compiler put first (infinity times zero gives a negative one), and no kernel's promise.
 std::string values(const std::vector<Tensor>& tensors) {
+  const NoGrad guard;
   std::vector<Tensor> all = tensors;
-  for (Tensor& t : all)
-    if (t.defined() && t.dtype().is_blocked() && !t.is_meta()) t = t.to(f32);
+  for (Tensor& t : all) {
+    if (!t.defined() || t.is_meta()) continue;
+    if (t.dtype().is_blocked()) t = t.to(f32);
+    if (t.dtype().is_floating_point()) t = where(isnan(t), full({}, std::nan(""), t.dtype()), t);
+  }
   return bits(all);
 }
 Result call(Op op, const Case& c, const std::vector<Tensor>& inputs, bool compiled) {

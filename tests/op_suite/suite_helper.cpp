@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 
 #include "autograd/engine.h"
 #include "base/random.h"
@@ -146,8 +147,12 @@ Outcome run_inplace(const Case& c, const std::vector<Tensor>& inputs) {
 }
 
 std::vector<double> normal_upstream(size_t j, int64_t n) {
-  std::vector<double> g(static_cast<size_t>(n));
-  random_normal(79, j, n, g.data());
+  static std::map<size_t, std::vector<double>> last;  // checks ask for the same again and again
+  std::vector<double>& g = last[j];
+  if (g.size() != size_t(n)) {
+    g.resize(size_t(n));
+    random_normal(79, j, n, g.data());
+  }
   return g;
 }
 

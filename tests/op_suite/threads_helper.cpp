@@ -11,6 +11,12 @@ struct Threads {
   ~Threads() { set_num_threads(before); }
 };
 
+#ifdef __SANITIZE_ADDRESS__  // which looks at the pieces' memory; bits are compared without it
+constexpr int kCounts[] = {1, 7};
+#else
+constexpr int kCounts[] = {1, 2, 3, 7};
+#endif
+
 }  // namespace
 
 void check_threads(Op op, DType dtype, Layout) {
@@ -18,7 +24,7 @@ void check_threads(Op op, DType dtype, Layout) {
     SCOPED_TRACE(c.sample.line);
     std::vector<Tensor> inputs = make_inputs(c, dtype);
     std::string forward, backward;
-    for (int n : {1, 2, 3, 7}) {
+    for (int n : kCounts) {
       Threads scope(n);
       Outcome o;
       {
