@@ -96,7 +96,7 @@ void Call::wait(std::vector<void*> requests) const {
     if (!pending || round < 1000) continue;
     const double waited = std::chrono::duration<double>(Clock::now() - begin).count();
     if (waited > timeout()) {
-      fail("{}: rank {} has waited {:.3g} s{}; another rank has stalled or ended (DYADIC_TIMEOUT, set_timeout)", what_, rank(),
+      fail("{}: rank {} has waited {} s{}; another rank has stalled or ended (DYADIC_TIMEOUT, set_timeout)", what_, rank(),
            timeout().load(), told_ ? " for " + absent() : "");
     }
     if (waited > 1e-3)

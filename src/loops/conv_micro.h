@@ -39,11 +39,13 @@ template <int MR, int NV, class T> [[gnu::noinline]] DY_AS_IT_IS static void off
 }
 template <int NV, class T> static void offset_rows(OffsetTile<T> g) {
 #ifdef __SANITIZE_ADDRESS__
+  constexpr int64_t wide = NV * kLanes<T>;
   for (int64_t i = 0; i < g.rows; ++i) {
-    for (int64_t j = 0; j < g.steps; ++j) check_ends(g.a + g.row_at[i] + g.step_at[j], 0, 1, 1);
-    check_ends(g.c + i * kMicroCols<T>, 0, 1, NV * kLanes<T>);
+    for (int64_t j = 0; j < g.steps; ++j) check_region(g.a + g.row_at[i] + g.step_at[j], 1);
+    check_region(g.c + i * kMicroCols<T>, wide);
   }
-  if (g.steps > 0) check_ends(g.b, kMicroCols<T>, g.steps, NV * kLanes<T>);
+  for (int64_t j = 0; j < g.steps; ++j) check_region(g.b + j * kMicroCols<T>, wide);
+  if (g.start) check_region(g.start, wide);
 #endif
   while (g.rows > 0) {
     const int64_t rows = next_rows(g.rows);

@@ -38,14 +38,13 @@ template <class T> struct MicroArgs {
   bool add;        // c is added to (else overwritten)
 };
 
-// The tile below runs as it is under the address sanitizer, which makes hundreds of instructions of each multiplication: what
-// it reads and writes first and last of every row is asked for before.
+// The tile below runs as it is under the address sanitizer, which makes hundreds of instructions of each multiplication:
+// whether what it reads and writes first and last is there, is asked before.
 #ifdef __SANITIZE_ADDRESS__
 extern "C" void* __asan_region_is_poisoned(void*, size_t);
-template <class T> static void check_ends(const T* first, int64_t step, int64_t count, int64_t wide) {
-  for (const T* row : {first, first + (count - 1) * step})
-    if (void* bad = __asan_region_is_poisoned(const_cast<T*>(row), size_t(wide) * sizeof(T)))
-      *static_cast<volatile T*>(bad);  // the sanitizer's own report
+template <class T> static void check_region(const T* at, int64_t n) {
+  if (void* bad = __asan_region_is_poisoned(const_cast<T*>(at), size_t(n) * sizeof(T)))
+    *static_cast<volatile char*>(bad);  // the sanitizer's own report
 }
 #define DY_AS_IT_IS [[gnu::no_sanitize("address,undefined")]]
 #else
@@ -93,10 +92,14 @@ constexpr int64_t next_rows(int64_t m) {
 }
 template <int NV, class T> static inline void micro_of(int64_t rows, const MicroArgs<T>& g) {
 #ifdef __SANITIZE_ADDRESS__
-  for (int64_t i = 0; i < rows && g.k > 0; ++i) check_ends(g.a + i * g.a_row, g.a_col, g.k, 1);
-  if (g.k > 0) check_ends(g.b, g.b_row, g.k, NV * kLanes<T>);
-  for (int64_t i = 0; i < rows; ++i) check_ends(g.c + i * g.c_row, 0, 1, NV * kLanes<T>);
-  if (g.start) check_ends(g.start, 0, 1, NV * kLanes<T>);
+  constexpr int64_t wide = NV * kLanes<T>;
+  for (const int64_t p : {int64_t(0), g.k - 1}) {
+    if (g.k == 0) break;
+    for (int64_t i = 0; i < rows; ++i) check_region(g.a + i * g.a_row + p * g.a_col, 1);
+    check_region(g.b + p * g.b_row, wide);
+  }
+  for (int64_t i = 0; i < rows; ++i) check_region(g.c + i * g.c_row, wide);
+  if (g.start) check_region(g.start, wide);
 #endif
   if (rows == kMicroRows) return micro<kMicroRows, NV>(g);
   if constexpr (kMicroRows > 8)

@@ -29,22 +29,15 @@ namespace dyadic::testing {
 
 // The records of all files as each instruction set of this build, up to the running one, has them.
 inline std::vector<std::vector<const FormatDef*>> formats_by_isa() {
+#define DY_TEST_SSE4(name) &sse4::name##_format,
+#define DY_TEST_AVX2(name) &avx2::name##_format,
+#define DY_TEST_AVX512(name) &avx512::name##_format,
+  const std::vector<const FormatDef*> each[] = {{DY_SCALAR_FORMATS(DY_TEST_SSE4) DY_BLOCK_FORMATS(DY_TEST_SSE4)},
+                                                {DY_SCALAR_FORMATS(DY_TEST_AVX2) DY_BLOCK_FORMATS(DY_TEST_AVX2)},
+                                                {DY_SCALAR_FORMATS(DY_TEST_AVX512) DY_BLOCK_FORMATS(DY_TEST_AVX512)}};
   std::vector<std::vector<const FormatDef*>> all;
-#define DY_TEST_RECORD(name) &name##_format,
-  {
-    using namespace sse4;
-    if (is_built(Isa::sse4)) all.push_back({DY_SCALAR_FORMATS(DY_TEST_RECORD) DY_BLOCK_FORMATS(DY_TEST_RECORD)});
-  }
-  {
-    using namespace avx2;
-    if (is_built(Isa::avx2) && isa() >= Isa::avx2)
-      all.push_back({DY_SCALAR_FORMATS(DY_TEST_RECORD) DY_BLOCK_FORMATS(DY_TEST_RECORD)});
-  }
-  {
-    using namespace avx512;
-    if (isa() >= Isa::avx512) all.push_back({DY_SCALAR_FORMATS(DY_TEST_RECORD) DY_BLOCK_FORMATS(DY_TEST_RECORD)});
-  }
-#undef DY_TEST_RECORD
+  for (int i = 0; i <= int(isa()); ++i)
+    if (is_built(Isa(i))) all.push_back(each[i]);
   return all;
 }
 
