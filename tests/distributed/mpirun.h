@@ -31,7 +31,9 @@ inline std::vector<pid_t> ranks_of(const std::string& folder) {
   for (auto& entry : std::filesystem::directory_iterator("/proc")) {
     const std::string name = entry.path().filename();
     if (name.find_first_not_of("0123456789") != name.npos) continue;
-    const std::string line = read_file(entry.path() / "cmdline");
+    std::string line;
+    std::ifstream file(entry.path() / "cmdline");
+    std::getline(file, line);  // of a process that ends meanwhile: nothing (a stream's own iterator would throw)
     if (line.starts_with(program() + '\0') && !line.starts_with(program() + '\0' + "launch") && line.find(folder) != line.npos)
       out.push_back(std::stoi(name));
   }
