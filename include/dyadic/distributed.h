@@ -19,6 +19,7 @@
 namespace dyadic::inline v1::distributed {
 
 class Engine;
+class Move;
 // Sums are one fixed binary tree over the ranks: ((0 + 1) + (2 + 3)); of three (0 + 1) + 2. Floats of 16 bits and fewer are
 // added in f32 and rounded once.
 enum class Reduce : uint8_t { sum, mean, product, min, max };
@@ -62,10 +63,12 @@ class Group {
 
  private:
   friend class Call;
-  friend class ShardSum;
+  friend class Move;
+  friend class Moving;
   [[noreturn]] static void refuse(const std::string& why);
   Engine* engine_;
   int64_t bytes_sent_ = 0;
+  std::vector<std::shared_ptr<Move>> moving_;  // what goes on beside other calls, in the order in which it began
 };
 
 // Of the processes that mpirun or `dyadic launch` started together; begun when first asked for. Error where there are several

@@ -105,10 +105,10 @@ void add_distributed(nb::module_& m) {
 
   nb::class_<GradientMean>(d, "GradientMean")
       .def("__init__",
-           [](GradientMean* self, nb::list params) {
+           [](GradientMean* self, nb::list params, int64_t bucket_bytes) {
              std::vector<Tensor> all;
              for (nb::handle p : params) all.push_back(tensor_of(p.ptr()));
-             new (self) GradientMean(std::move(all));
+             new (self) GradientMean(std::move(all), distributed::world(), bucket_bytes);
            })
       .def_prop_rw("on", &GradientMean::on, &GradientMean::set);
   nb::class_<distributed::Gathered>(d, "Gathered");

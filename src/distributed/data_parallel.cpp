@@ -2,7 +2,7 @@
 
 #include "base/check.h"
 #include "base/text.h"
-#include "distributed/flat.h"
+#include "distributed/buckets.h"
 #include "distributed/units.h"
 #include "dyadic/ops.h"
 
@@ -76,6 +76,7 @@ DataParallel::DataParallel(nn::Module& model, Group& group, int64_t shards, Spre
                 "DataParallel: gradients that travel in {} go to one rank each; spread gradients or parameters", wire.name());
   }
   begin_equal(model, group);
+  buckets_ = std::make_shared<Buckets>(group, shards, spread_ == Spread::states, kBucketBytes);
   const Flat layout(model_.parameters(), model_.buffers());
   if (spread_ == Spread::states) {
     trained_ = layout.params();
@@ -101,28 +102,17 @@ double DataParallel::backward(const Value& batch, const data::Callback<Tensor(co
   if (!units_.empty()) return backward_in_rounds(batch, loss_of, scale);
   const std::vector<Tensor> buffers = model_.buffers();
   Sharded shards(batch, shards_, group_.rank(), buffers, loss_of, scale);
-  const Flat layout(model_.parameters(), buffers);
-  ShardSum sum(group_, shards_, layout.size(), layout.dtype(), layout.device());
-  for (int64_t k = sum.first(); k < sum.last(); ++k) {
+  buckets_->begin(model_.parameters(), buffers);
+  buckets_->watch(model_.parameters());
+  const int64_t last = buckets_->last();
+  for (int64_t k = buckets_->first(); k < last; ++k) {
+    if (k + 1 == last) buckets_->last_shard();
     const double value = shards.run(k);
-    NoGrad guard;
-    sum.add(layout.take(shards.weight(k), {value, double(asking_ && k == sum.first())}));
+    buckets_->add(shards.weight(k), {value, double(std::exchange(asking_, false))});
   }
   shards.end();
-  asking_ = false;
-  NoGrad guard;
   double numbers[Flat::kNumbers];
-  if (spread_ == Spread::states) {
-    const std::vector<Range> slices = layout.spread(group_.size());
-    const Tensor flat = sum.scattered(slices);
-    std::vector<Range> tail(slices.size(), Range{layout.tail().begin, layout.tail().begin});
-    tail.back() = layout.tail();
-    gather(Call(group_, "the end of a sum", layout.device()), bytes_of(flat), tail, tail.back().end - tail.back().begin,
-           layout.dtype().itemsize());
-    layout.give(flat, numbers, slices[size_t(group_.rank())]);
-  } else {
-    layout.give(sum.sum(), numbers);
-  }
+  buckets_->end(numbers);
   asked_ = numbers[1] > 0;
   return numbers[0];
 }
@@ -140,7 +130,10 @@ double DataParallel::backward_in_rounds(const Value& batch, const data::Callback
     const Gathered own(*this, false);
     const struct Running {
       Sharing& sharing;
-      ~Running() { sharing.shards = 0; }
+      ~Running() {
+        sharing.shards = 0;
+        sharing.end_ahead(false);
+      }
     } running{*sharing_};
     sharing_->shards = shards_;
     for (int64_t first = 0; first < shards_; first += ranks) {
@@ -149,11 +142,14 @@ double DataParallel::backward_in_rounds(const Value& batch, const data::Callback
       sharing_->shard = k;
       sharing_->scale = scale;
       for (auto& unit : units_) unit->begin();
+      sharing_->ahead = sharing_->parameters;
       const double value = shards.run(k);
+      sharing_->end_ahead();
       for (auto& unit : units_) unit->finish(), unit->let_go();
       NoGrad guard;
       const Tensor leaf = layout.take(shards.weight(k), {value, double(asking_)});
-      sum.add(sharing_->counts ? leaf : Tensor());
+      sum.leave(sharing_->counts ? leaf : Tensor());
+      sum.end_round();
     }
   }
   shards.end();

@@ -22,11 +22,12 @@ class Engine {
   virtual void* send(const void* data, int64_t bytes, int to, int tag) = 0;
   virtual void* receive(void* data, int64_t bytes, int from, int tag) = 0;
   virtual bool done(void* request) = 0;
+  virtual Engine& beside() = 0;        // of the same ranks: its calls have an order of their own
   virtual void finish() = 0;           // the process leaves the group in peace
   virtual void abort(int status) = 0;  // all processes of the group end
 };
 
 // A plug-in exports `dyadic_engine`; null: it does not know this version.
-inline constexpr int kEngineVersion = 1;
+inline constexpr int kEngineVersion = 2;
 
 }  // namespace dyadic::inline v1::distributed

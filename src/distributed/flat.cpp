@@ -16,7 +16,7 @@ void Flat::add(const Tensor& t, std::vector<Tensor>& list) {
   list.push_back(t);
 }
 
-Flat::Flat(const std::vector<Tensor>& params, const std::vector<Tensor>& buffers) {
+Flat::Flat(const std::vector<Tensor>& params, const std::vector<Tensor>& buffers, DType dtype) : dtype_(dtype) {
   for (const Tensor& p : params)
     if (p.requires_grad()) add(p, params_);
   parameter_end_ = n_;

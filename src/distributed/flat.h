@@ -14,8 +14,8 @@ class Flat {
   void add(const Tensor& t, std::vector<Tensor>& list);
 
  public:
-  // Of those parameters that require grad, and of those buffers that are floats.
-  Flat(const std::vector<Tensor>& params, const std::vector<Tensor>& buffers);
+  // Of those parameters that require grad, and of those buffers that are floats; added in `dtype` at least.
+  Flat(const std::vector<Tensor>& params, const std::vector<Tensor>& buffers, DType dtype = f32);
   Flat(const std::vector<Tensor>& buffers, DType dtype, Device device);  // without gradients, added in that dtype
   static constexpr int64_t kNumbers = 2;
   int64_t size() const { return n_ + int64_t(params_.size()) + kNumbers; }

@@ -1,13 +1,15 @@
 #include "autograd/callbacks.h"
-#include "distributed/flat.h"
+#include "distributed/buckets.h"
 #include "dyadic/autograd.h"
 #include "dyadic/data_parallel.h"
 
 namespace dyadic::inline v1::distributed {
 
+// Each rank's batch is a shard of its own.
 struct GradientMean::State {
   std::vector<Tensor> params;
-  Group& group;
+  std::shared_ptr<Buckets> buckets;
+  int ranks;
   bool on = true, waiting = false;  // for the backward that runs to end
 
   struct Turn {  // one backward's; also where it throws
@@ -16,24 +18,28 @@ struct GradientMean::State {
   };
   static void average(void* turn) {
     State& s = *static_cast<Turn*>(turn)->state;
-    const Flat layout(s.params, {});
-    const Tensor flat = layout.take(1, {0, 0});
-    s.group.all_reduce(flat, Reduce::mean);
-    double numbers[Flat::kNumbers];
-    layout.give(flat, numbers);
+    double numbers[Flat::kNumbers] = {0, 0};
+    s.buckets->add(1, numbers);
+    s.buckets->end(numbers, s.ranks);
   }
 };
 
-GradientMean::GradientMean(std::vector<Tensor> params, Group& group)
-    : state_(std::make_shared<State>(State{std::move(params), group})) {
-  if (group.size() == 1) return;
+GradientMean::GradientMean(std::vector<Tensor> params, Group& group, int64_t bucket) {
+  const int ranks = group.size();
+  state_ = std::make_shared<State>(State{std::move(params), std::make_shared<Buckets>(group, ranks, false, bucket), ranks});
+  if (ranks == 1) return;
   const std::weak_ptr<State> weak = state_;  // the parameters hold their hooks
   for (const Tensor& p : state_->params)
     if (p.requires_grad())
-      register_post_accumulate_grad_hook(p, [weak](const Tensor&) {
+      register_post_accumulate_grad_hook(p, [weak](const Tensor& leaf) {
         const std::shared_ptr<State> s = weak.lock();
-        if (!s || !s->on || std::exchange(s->waiting, true)) return;
-        when_backward_ends(std::make_shared<State::Turn>(s), State::average);
+        if (!s || !s->on) return;
+        if (!std::exchange(s->waiting, true)) {
+          when_backward_ends(std::make_shared<State::Turn>(s), State::average);
+          s->buckets->begin(s->params, {});
+          s->buckets->last_shard();
+        }
+        s->buckets->complete(leaf);
       });
 }
 void GradientMean::set(bool on) { state_->on = on; }

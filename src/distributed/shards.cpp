@@ -44,136 +44,182 @@ void Fold::add(Node node, Tensor leaf) {
   made_.emplace_back(node, std::move(leaf));
 }
 
-Tensor ShardSum::sum() {
-  const std::vector<Range> slices = even_ranges(n_, group_.size());
-  const Tensor result = scattered(slices);
-  if (group_.size() > 1)
-    gather(Call(group_, "gathering of a sum", device_), bytes_of(result), slices, slices[0].end, dtype_.itemsize());
-  return result;
-}
-
-Tensor ShardSum::scattered(const std::vector<Range>& slices) {
-  NoGrad guard;
-  const int ranks = group_.size(), me = group_.rank();
-  const Node& tree = fold_.tree();
-  const std::vector<std::pair<Node, Tensor>>& made = fold_.made();
-  if (ranks == 1) return made[0].second;
-  const Call call(group_, fmt::format("sum of {} {} over {} shards", n_, dtype_.name(), tree.end), device_);
-  const Range mine = slices[size_t(me)];
+static int64_t longest_of(const std::vector<Range>& slices) {
   int64_t longest = 0;
   for (const Range& s : slices) longest = std::max(longest, s.end - s.begin);
+  return longest;
+}
+// Of slices, what travels at once: where they are even, all.
+static int64_t at_once(int64_t n, int ranks) { return std::max<int64_t>((n + ranks - 1) / ranks, 1); }
+
+void ShardSum::leave(std::vector<Range> slices) {
+  if (group_.size() == 1) return;
+  slices_ = slices.empty() ? even_ranges(n_, group_.size()) : std::move(slices);
+  longest_ = longest_of(slices_);
+  leave_from(0);
+}
+
+void ShardSum::leave_from(int64_t at) {
+  NoGrad guard;
+  const int ranks = group_.size();
+  const Node& tree = fold_.tree();
+  const std::vector<std::pair<Node, Tensor>>& made = fold_.made();
+  at_ = at;
   // Which nodes every rank has. In each round every rank sends one of them, as long as it has any.
-  std::vector<std::vector<Node>> nodes(slices.size());
+  std::vector<std::vector<Node>> nodes(slices_.size());
   size_t rounds = 0;
   for (int r = 0; r < ranks; ++r) {
     nodes_of(tree, even_begin(tree.end, r, ranks), even_begin(tree.end, r + 1, ranks), nodes[size_t(r)]);
     rounds = std::max(rounds, nodes[size_t(r)].size());
   }
-  // Slice by slice, of which pieces come that are together as large as the whole: where slices are even, one of each.
-  const Tensor result = made[0].second;
-  const int64_t each = std::max<int64_t>((n_ + ranks - 1) / ranks, 1);
-  for (int64_t at = 0; at < longest; at += each) {
-    const Range own = piece(mine, at, each);
-    const int64_t n = own.end - own.begin;
-    std::vector<std::pair<Node, Tensor>> parts;  // this rank's piece of every node
-    for (size_t k = 0; k < rounds; ++k) {
-      const Tensor rows = empty({ranks, n}, dtype_, device_);
-      std::vector<Range> sent(nodes.size()), received(nodes.size());
-      for (int r = 0; r < ranks; ++r) {
-        if (k < made.size()) sent[size_t(r)] = piece(slices[size_t(r)], at, each);
-        if (k >= nodes[size_t(r)].size()) continue;
-        received[size_t(r)] = {r * n, (r + 1) * n};
-        parts.emplace_back(nodes[size_t(r)][k], rows.select(0, r));
-      }
-      exchange(call, k < made.size() ? bytes_of(made[k].second) : nullptr, sent, bytes_of(rows), received,
-               std::min(longest - at, each), dtype_.itemsize());
+  const int64_t each = at_once(n_, ranks);
+  const Range own = piece(slices_[size_t(group_.rank())], at, each);
+  const int64_t n = own.end - own.begin;
+  for (size_t k = 0; k < rounds; ++k) {
+    const Tensor rows = empty({ranks, n}, dtype_, device_);
+    std::vector<Range> sent(nodes.size()), received(nodes.size());
+    for (int r = 0; r < ranks; ++r) {
+      if (k < made.size()) sent[size_t(r)] = piece(slices_[size_t(r)], at, each);
+      if (k >= nodes[size_t(r)].size()) continue;
+      received[size_t(r)] = {r * n, (r + 1) * n};
+      came_.emplace_back(nodes[size_t(r)][k], rows.select(0, r));
     }
-    if (!n) continue;
+    moving_.emplace_back(group_, fmt::format("sum of {} {} over {} shards", n_, dtype_.name(), tree.end),
+                         k < made.size() ? made[k].second : Tensor(), sent, rows, received, std::min(longest_ - at, each));
+  }
+}
+
+void ShardSum::reduce() {
+  if (group_.size() == 1) return;
+  NoGrad guard;
+  const int64_t each = at_once(n_, group_.size());
+  for (;;) {
+    for (Moving& m : moving_) m.wait();
+    moving_.clear();
+    const Range own = piece(slices_[size_t(group_.rank())], at_, each);
     // The tree from the nodes up.
     const auto total = [&](const auto& self, const Node& node) -> Tensor {
-      const auto found = std::find_if(parts.begin(), parts.end(), [&](const auto& p) { return p.first == node; });
-      if (found != parts.end()) return found->second;
+      const auto found = std::find_if(came_.begin(), came_.end(), [&](const auto& p) { return p.first == node; });
+      if (found != came_.end()) return found->second;
       const int64_t middle = split(node);
       const Tensor left = self(self, {node.begin, middle});
       return left + self(self, {middle, node.end});
     };
-    result.narrow(0, own.begin, n).copy_(total(total, tree));
+    const int64_t n = own.end - own.begin;
+    if (n) fold_.made()[0].second.narrow(0, own.begin, n).copy_(total(total, fold_.tree()));
+    came_.clear();
+    if (at_ + each >= longest_) return;
+    leave_from(at_ + each);
   }
-  return result;
+}
+
+void ShardSum::give_back() {
+  const int ranks = group_.size(), me = group_.rank();
+  if (ranks == 1) return;
+  NoGrad guard;
+  const Tensor& all = fold_.made()[0].second;
+  const Range own = slices_[size_t(me)];
+  const Tensor mine = all.narrow(0, own.begin, own.end - own.begin).clone();  // engines may not read where they write
+  std::vector<Range> sent, received;
+  for (int r = 0; r < ranks; ++r) {
+    sent.push_back({0, r == me ? 0 : own.end - own.begin});
+    received.push_back(r == me ? Range{} : slices_[size_t(r)]);
+  }
+  moving_.emplace_back(group_, fmt::format("gathering of a sum of {} {}", n_, dtype_.name()), mine, sent, all, received,
+                       longest_);
+}
+
+Tensor ShardSum::sum() {
+  for (Moving& m : moving_) m.wait();
+  moving_.clear();
+  return fold_.made()[0].second;
 }
 
 RoundSum::RoundSum(Group& group, int64_t shards, std::vector<Range> slices, DType dtype, Device device)
     : group_(group), slices_(std::move(slices)), fold_(shards, 0), dtype_(dtype), device_(device) {}
 
-RoundSum::Round RoundSum::next() {
-  Round r{round_++ * group_.size(), 0, {}};
-  r.given = std::min<int64_t>(group_.size(), fold_.tree().end - r.first);
-  nodes_of(fold_.tree(), r.first, r.first + r.given, r.nodes);
-  return r;
+void RoundSum::begin_round() {
+  first_ = rounds_++ * group_.size();
+  given_ = std::min<int64_t>(group_.size(), fold_.tree().end - first_);
+  nodes_of(fold_.tree(), first_, first_ + given_, nodes_);
+  const Range mine = slices_[size_t(group_.rank())];
+  for (size_t k = 0; k < nodes_.size(); ++k) sums_.push_back(empty({mine.end - mine.begin}, dtype_, device_));
 }
 
-void RoundSum::sum_rows(const Round& round, const Tensor& rows, const std::vector<Tensor>& sums, int64_t at) {
-  for (size_t k = 0; k < sums.size() && rows.size(1); ++k)
-    sums[k]
+void RoundSum::sum_rows(const Tensor& rows, int64_t at) {
+  for (size_t k = 0; k < sums_.size() && rows.size(1); ++k)
+    sums_[k]
         .narrow(0, at, rows.size(1))
         .copy_(in_tree<Tensor>(
-            round.nodes[k].begin, round.nodes[k].end, [&](int64_t leaf) { return rows.select(0, leaf - round.first); },
+            nodes_[k].begin, nodes_[k].end, [&](int64_t leaf) { return rows.select(0, leaf - first_); },
             [](const Tensor& a, const Tensor& b) { return a.add_(b); }));
 }
 
-// Pieces of slices come, as many numbers at once as a shard has: where slices are even, all.
-void RoundSum::add(const Tensor& leaf) {
+void RoundSum::leave(const Tensor& leaf) {
   NoGrad guard;
-  const Round round = next();
-  const Range mine = slices_[size_t(group_.rank())];
-  std::vector<Tensor> sums;
-  for (size_t k = 0; k < round.nodes.size(); ++k) sums.push_back(empty({mine.end - mine.begin}, dtype_, device_));
-  int64_t longest = 0;
-  for (const Range& s : slices_) longest = std::max(longest, s.end - s.begin);
-  const int64_t all = slices_.back().end, each = std::max<int64_t>((all + group_.size() - 1) / group_.size(), 1);
-  const Call call(group_,
-                  fmt::format("sum of {} {}, shards {} to {}", all, dtype_.name(), round.first, round.first + round.given),
-                  device_);
-  for (int64_t at = 0; at < longest; at += each) {
-    const Range own = piece(mine, at, each);
-    const int64_t n = own.end - own.begin;
-    const Tensor rows = empty({round.given, n}, dtype_, device_);
-    std::vector<Range> sent(slices_.size()), received(slices_.size());
-    for (size_t r = 0; r < slices_.size() && leaf.defined(); ++r) sent[r] = piece(slices_[r], at, each);
-    for (int64_t r = 0; r < round.given; ++r) received[size_t(r)] = {r * n, (r + 1) * n};
-    exchange(call, leaf.defined() ? bytes_of(leaf) : nullptr, sent, bytes_of(rows), received, std::min(longest - at, each),
-             dtype_.itemsize());
-    sum_rows(round, rows, sums, at);
-  }
-  for (size_t k = 0; k < sums.size(); ++k) fold_.add(round.nodes[k], std::move(sums[k]));
+  begin_round();
+  leaf_ = leaf;
+  longest_ = longest_of(slices_);
+  leave_from(0);
 }
 
-void RoundSum::add_coded(const Wire& wire, const Tensor& bytes) {
+void RoundSum::leave_from(int64_t at) {
+  at_ = at;
+  const int64_t all = slices_.back().end, each = at_once(all, group_.size());
+  const Range own = piece(slices_[size_t(group_.rank())], at, each);
+  const int64_t n = own.end - own.begin;
+  rows_ = empty({given_, n}, dtype_, device_);
+  std::vector<Range> sent(slices_.size()), received(slices_.size());
+  for (size_t r = 0; r < slices_.size() && leaf_.defined(); ++r) sent[r] = piece(slices_[r], at, each);
+  for (int64_t r = 0; r < given_; ++r) received[size_t(r)] = {r * n, (r + 1) * n};
+  moving_ = Moving(group_, fmt::format("sum of {} {}, shards {} to {}", all, dtype_.name(), first_, first_ + given_), leaf_,
+                   sent, rows_, received, std::min(longest_ - at, each));
+}
+
+void RoundSum::leave_coded(const Wire& wire, const Tensor& bytes) {
   NoGrad guard;
-  const Round round = next();
+  begin_round();
+  wire_ = &wire;
+  leaf_ = rows_ = bytes;
+  if (group_.size() == 1) return;
   const auto me = size_t(group_.rank());
-  const int64_t n = slices_[me].end - slices_[me].begin, coded = wire.bytes()[me].end - wire.bytes()[me].begin;
-  const Tensor rows = empty({round.given, n}, dtype_, device_);
+  const int64_t coded = wire.bytes()[me].end - wire.bytes()[me].begin;
   std::vector<Range> sent(slices_.size()), received(slices_.size());
   if (bytes.defined()) sent = wire.bytes();
-  for (int64_t r = 0; r < round.given; ++r) received[size_t(r)] = {r * coded, (r + 1) * coded};
-  Tensor all = bytes;
-  if (group_.size() > 1) {
-    all = empty({round.given * coded}, u8, device_);
-    int64_t longest = 0;
-    for (const Range& s : wire.bytes()) longest = std::max(longest, s.end - s.begin);
-    const std::string what =
-        fmt::format("coded sum of {} bytes, shards {} to {}", wire.bytes().back().end, round.first, round.first + round.given);
-    exchange(Call(group_, what, device_), bytes.defined() ? bytes_of(bytes) : nullptr, sent, bytes_of(all), received, longest,
-             1);
-  }
-  for (int64_t r = 0; r < round.given; ++r) wire.decode(int(me), all.narrow(0, r * coded, coded), rows.select(0, r));
-  std::vector<Tensor> sums;
-  for (size_t k = 0; k < round.nodes.size(); ++k) sums.push_back(empty({n}, dtype_, device_));
-  sum_rows(round, rows, sums, 0);
-  for (size_t k = 0; k < sums.size(); ++k) fold_.add(round.nodes[k], std::move(sums[k]));
+  for (int64_t r = 0; r < given_; ++r) received[size_t(r)] = {r * coded, (r + 1) * coded};
+  rows_ = empty({given_ * coded}, u8, device_);
+  moving_ =
+      Moving(group_, fmt::format("coded sum of {} bytes, shards {} to {}", wire.bytes().back().end, first_, first_ + given_),
+             leaf_, sent, rows_, received, longest_of(wire.bytes()));
 }
 
-Tensor RoundSum::take() { return std::move(fold_.made()[0].second); }
+void RoundSum::end_round() {
+  if (nodes_.empty()) return;
+  NoGrad guard;
+  const auto me = size_t(group_.rank());
+  if (wire_) {
+    moving_.wait();
+    const int64_t n = slices_[me].end - slices_[me].begin, coded = wire_->bytes()[me].end - wire_->bytes()[me].begin;
+    const Tensor rows = empty({given_, n}, dtype_, device_);
+    for (int64_t r = 0; r < given_; ++r) wire_->decode(int(me), rows_.narrow(0, r * coded, coded), rows.select(0, r));
+    sum_rows(rows, 0);
+  } else {
+    const int64_t each = at_once(slices_.back().end, group_.size());
+    for (;;) {
+      moving_.wait();
+      sum_rows(rows_, at_);
+      if (at_ + each >= longest_) break;
+      leave_from(at_ + each);
+    }
+  }
+  leaf_ = rows_ = Tensor();
+  for (size_t k = 0; k < sums_.size(); ++k) fold_.add(nodes_[k], std::move(sums_[k]));
+  nodes_.clear(), sums_.clear();
+}
+
+Tensor RoundSum::take() {
+  end_round();
+  return std::move(fold_.made()[0].second);
+}
 
 }  // namespace dyadic::inline v1::distributed

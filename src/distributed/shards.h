@@ -31,42 +31,57 @@ class ShardSum {
   int64_t first() const { return first_; }  // of this rank's shards
   int64_t last() const { return last_; }
   void add(Tensor leaf) { fold_.add(std::move(leaf)); }  // shard first(), then the next one ...
-  Tensor sum();                                          // of all shards, on every rank
-  // The same, but of the result only this rank's slice is right; slices are one for each rank, side by side.
-  Tensor scattered(const std::vector<Range>& slices);
+
+  // When all of its own are there, what this rank has of the others' slices leaves, beside what it computes; slices are one for
+  // each rank, side by side, even ones where none are given.
+  void leave(std::vector<Range> slices = {});
+  void reduce();     // waits for the others'; its own slice is right from then on
+  void give_back();  // even slices: they go to everyone, beside what this rank computes
+  Tensor sum();      // of all shards: right where reduce(), or everywhere where give_back() has said so
 
  private:
+  void leave_from(int64_t at);
   Group& group_;
   int64_t n_, first_, last_;
   Fold fold_;
   DType dtype_;
   Device device_;
+  std::vector<Range> slices_;
+  int64_t at_ = 0, longest_ = 0;               // of slices, of which pieces travel that are together as large as the whole
+  std::vector<std::pair<Node, Tensor>> came_;  // this rank's piece of every node
+  std::vector<Moving> moving_;
 };
 
 // The same sum where of every flat tensor each rank is to have a slice alone. Ranks go through the shards together, in rounds:
 // rank r's shard of a round is round * ranks + r, as long as there are any, and what it gives is sent to the slices' ranks at
-// once. A rank keeps at most as many partial sums of its slice as the tree is deep, one where the ranks are a power of two.
+// once, beside what ranks compute until the round's end. A rank keeps at most as many partial sums of its slice as the tree is
+// deep, one where the ranks are a power of two.
 class RoundSum {
  public:
   RoundSum(Group& group, int64_t shards, std::vector<Range> slices, DType dtype, Device device);
-  void add(const Tensor& leaf);  // the next round's; undefined where this rank has no shard in it
-  void add_coded(const Wire& wire, const Tensor& bytes);
-  Tensor take();  // this rank's slice of the sum of all shards
+  void leave(const Tensor& leaf);  // the next round's; undefined where this rank has no shard in it
+  void leave_coded(const Wire& wire, const Tensor& bytes);
+  void end_round();  // waits for what the others have sent in it; nothing where none runs
+  Tensor take();     // this rank's slice of the sum of all shards
 
  private:
-  struct Round {
-    int64_t first, given;     // shards
-    std::vector<Node> nodes;  // that they make
-  };
-  Round next();
-  // Rows [given, n] are those of elements `at` of the slice; `sums`: of each node.
-  static void sum_rows(const Round& round, const Tensor& rows, const std::vector<Tensor>& sums, int64_t at);
+  void begin_round();
+  void leave_from(int64_t at);
+  void sum_rows(const Tensor& rows, int64_t at);
   Group& group_;
   std::vector<Range> slices_;
-  int64_t round_ = 0;
   Fold fold_;
   DType dtype_;
   Device device_;
+  int64_t rounds_ = 0;
+  // Of the round that runs.
+  int64_t first_ = 0, given_ = 0;  // shards
+  std::vector<Node> nodes_;        // that they make
+  std::vector<Tensor> sums_;       // of each
+  Tensor leaf_, rows_;             // what leaves and what comes: [given, n] elements of the slice, or coded bytes
+  const Wire* wire_ = nullptr;
+  int64_t at_ = 0, longest_ = 0;
+  Moving moving_;
 };
 
 }  // namespace dyadic::inline v1::distributed

@@ -95,18 +95,35 @@ void Unit::spread_parameters() {
   here_ = false;
 }
 
-void Unit::gather() {
-  if (here_) return;
-  here_ = true;
+void Sharing::gather_ahead(const std::shared_ptr<Unit>& asked) {
+  if (!ahead) return;
+  if (const auto guess = next.lock(); guess && guess != asked) guess->drop(true);
+  next.reset();
+  followed[latest] = asked;
+  latest = {latest.second, asked.get()};
+  if (const auto at = followed.find(latest); at != followed.end())
+    if (const auto unit = at->second.lock(); unit && unit->begin_gather()) next = unit;
+}
+void Sharing::end_ahead(bool wait) {
+  ahead = false;
+  if (const auto guess = next.lock()) guess->drop(wait);
+  next.reset();
+  latest = {};
+}
+
+bool Unit::begin_gather() {
+  if (here_ || others_.defined()) return false;
   NoGrad guard;
   Group& group = sharing_->group;
   std::vector<Range> sent, received;
   int64_t all = 0, longest = 0;
+  rank_begin_.clear();
   for (int r = 0; r < group.size(); ++r) {
     const bool other = r != group.rank();
     const int64_t bytes = rank_bytes_[size_t(r)];
     sent.push_back({0, other ? own_.numel() : 0});
     received.push_back({all, all + (other ? bytes : 0)});
+    rank_begin_.push_back(all);
     all = received.back().end;
     longest = std::max(longest, bytes);
   }
@@ -114,11 +131,26 @@ void Unit::gather() {
     const CategoryScope scope(Category::parameter);
     others_ = empty({all}, u8, device_);
   }
+  coming_ = Moving(group, fmt::format("gathering of {} parameters", params_.size()), own_, sent, others_, received, longest);
+  return true;
+}
+
+void Unit::gather() {
+  if (here_) return;
+  begin_gather();
+  coming_.wait();
+  here_ = true;
   char* data = bytes_of(others_);
-  exchange(Call(group, fmt::format("gathering of {} parameters", params_.size()), device_), bytes_of(own_), sent, data,
-           received, longest, 1);
   for (size_t i = 0; i < params_.size() && data; ++i)
-    if (!mine(i)) lend(params_[i], data + received[size_t(owners_[i])].begin + places_[i]);
+    if (!mine(i)) lend(params_[i], data + rank_begin_[size_t(owners_[i])] + places_[i]);
+  sharing_->gather_ahead(shared_from_this());
+}
+
+void Unit::drop(bool wait) {
+  if (here_) return;
+  if (wait) coming_.wait();
+  coming_ = Moving();
+  others_ = Tensor();
 }
 
 void Unit::let_go() {
@@ -173,7 +205,10 @@ void Unit::after(nn::Module&, const std::vector<Tensor>&, std::vector<Tensor>& r
 namespace {
 struct Turn {  // a backward's; also where it throws
   std::shared_ptr<Sharing> sharing;
-  ~Turn() { sharing->running = false; }
+  ~Turn() {
+    sharing->running = false;
+    sharing->end_ahead(false);
+  }
 };
 std::vector<std::shared_ptr<Unit>> units_of(Sharing& sharing) {
   std::vector<std::shared_ptr<Unit>> all;
@@ -186,6 +221,7 @@ std::vector<std::shared_ptr<Unit>> units_of(Sharing& sharing) {
 void Unit::backward_begins() {
   if (sharing_->mean && !std::exchange(sharing_->running, true)) {
     when_backward_ends(std::make_shared<Turn>(sharing_), backward_ends);
+    sharing_->ahead = sharing_->parameters;
     for (const auto& unit : units_of(*sharing_))
       for (size_t i = 0; i < unit->params_.size(); ++i) {
         const Tensor& p = unit->params_[i];
@@ -198,6 +234,7 @@ void Unit::backward_begins() {
 
 void Unit::backward_ends(void* turn) {
   Sharing& sharing = *static_cast<Turn*>(turn)->sharing;
+  sharing.end_ahead();
   for (const auto& unit : units_of(sharing)) {
     unit->finish(), unit->let_go();
     unit->give(sharing.group.size());
@@ -229,12 +266,19 @@ Tensor Unit::take_gradients() {
 void Unit::finish() {
   if (std::exchange(left_, true) || !slices_.back().end) return;
   NoGrad guard;
+  if (const auto other = sharing_->sending.lock()) other->end_round();
   Tensor flat = take_gradients();
   if (!sharing_->counts) flat = Tensor();
   if (wire_ && flat.defined()) flat = wire_->encode(flat, lost_of(sharing_->shard), sharing_->scale);
   if (!sum_) sum_.emplace(sharing_->group, sharing_->shards, slices_, sums_, device_);
   const CategoryScope scope(Category::gradient);
-  wire_ ? sum_->add_coded(*wire_, flat) : sum_->add(flat);
+  wire_ ? sum_->leave_coded(*wire_, flat) : sum_->leave(flat);
+  sharing_->sending = weak_from_this();
+}
+
+void Unit::end_round() {
+  const CategoryScope scope(Category::gradient);
+  if (sum_) sum_->end_round();
 }
 
 Tensor& Unit::lost_of(int64_t shard) {

@@ -30,7 +30,15 @@ struct Sharing {
   // Each backward is a step, after which gradients are the mean over the ranks: its units, and whether one runs.
   bool mean = false, running = false;
   std::vector<std::weak_ptr<Unit>> units = {};
+  std::weak_ptr<Unit> sending = {};  // whose gradients are on their way
+  // What is gathered ahead of its use, while parameters do not change: what came last time after the two before it.
+  bool ahead = false;
+  std::pair<Unit*, Unit*> latest = {};
+  std::map<std::pair<Unit*, Unit*>, std::weak_ptr<Unit>> followed = {};
+  std::weak_ptr<Unit> next = {};
   int owner_of(const Tensor& p);
+  void gather_ahead(const std::shared_ptr<Unit>& asked);
+  void end_ahead(bool wait = true);  // until it is set again
 };
 
 class Unit : public nn::Hook, public std::enable_shared_from_this<Unit> {
@@ -41,6 +49,8 @@ class Unit : public nn::Hook, public std::enable_shared_from_this<Unit> {
 
   // The parameters' values are here, at least as long as somebody keeps them.
   void gather();
+  bool begin_gather();   // ahead of use; false where they are here or on their way
+  void drop(bool wait);  // what has come and was not used
   void let_go();
   void keep() { ++kept_, gather(); }
   void unkeep() { --kept_, let_go(); }
@@ -49,6 +59,7 @@ class Unit : public nn::Hook, public std::enable_shared_from_this<Unit> {
   // Of each round; at its end what has not left yet leaves.
   void begin();
   void finish();
+  void end_round();  // of what finish() has sent
   // After all rounds: sums, divided by `by`, become the gradients of this rank's parameters.
   void give(double by = 1);
 
@@ -79,8 +90,9 @@ class Unit : public nn::Hook, public std::enable_shared_from_this<Unit> {
   std::vector<int> owners_;
   Device device_ = cpu;
   // Of parameters: where each begins in its rank's bytes; these of this rank, and of the others while they are here.
-  std::vector<int64_t> places_, rank_bytes_;
+  std::vector<int64_t> places_, rank_bytes_, rank_begin_;  // the last: of a rank's bytes in others_
   Tensor own_, others_;
+  Moving coming_;
   bool here_ = true, reshard_;
   DType sums_;
   int kept_ = 0;

@@ -22,6 +22,9 @@ TEST(ShardSum, TheSameTreeForAnyNumberOfRanks) {
       const auto errors = on_ranks(ranks, [&](Group& g) {
         ShardSum sum(g, shards, 1001, f32, cpu);
         for (int64_t k = sum.first(); k < sum.last(); ++k) sum.add(leaf(k));
+        sum.leave();
+        sum.reduce();
+        sum.give_back();
         EXPECT_TRUE(equal(sum.sum(), wanted)) << shards << " shards, " << ranks << " ranks";
       });
       for (const std::string& e : errors) EXPECT_EQ(e, "");

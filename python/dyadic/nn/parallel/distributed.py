@@ -7,17 +7,18 @@ from ..._dyadic import Module
 
 
 class DistributedDataParallel(Module):
-    """A module whose gradients become their mean over all ranks when a backward() has ended, each rank on a batch of its own.
+    """A module whose gradients become their mean over all ranks in backward(), each rank on a batch of its own.
 
     The sum is one fixed tree over the ranks: the same bits in every run on as many ranks. For the same bits on any number of ranks see
     distributed.DataParallel. Parameters that a backward() does not reach stay out on ranks where none reaches them.
 
     module              the model, at .module; every rank's parameters and buffers become rank 0's
-    broadcast_buffers   buffers become rank 0's before each forward in training"""
+    broadcast_buffers   buffers become rank 0's before each forward in training
+    bucket_cap_mb       MiB of gradients that are sent together while backward computes the next ones; None: 4"""
 
     @ignored(
-        "output_device", "dim", "process_group", "bucket_cap_mb", "find_unused_parameters", "check_reduction", "gradient_as_bucket_view", "static_graph",
-        why="gradients are added whole when backward has ended, those of one process beside those of another",
+        "output_device", "dim", "process_group", "find_unused_parameters", "check_reduction", "gradient_as_bucket_view", "static_graph",
+        why="gradients are added in buckets of their own memory, whichever parameters a backward() has reached",
     )
     def __init__(
         self,
@@ -45,7 +46,11 @@ class DistributedDataParallel(Module):
         self.broadcast_buffers = broadcast_buffers
         if init_sync:
             _dyadic._distributed.begin_equal(module)
-        self._mean = _dyadic._distributed.GradientMean([p for p in module.parameters() if p.requires_grad])
+        if bucket_cap_mb is not None and not bucket_cap_mb > 0:
+            raise ValueError(f"DistributedDataParallel: bucket_cap_mb is {bucket_cap_mb}; it is above 0")
+        self._mean = _dyadic._distributed.GradientMean(
+            [p for p in module.parameters() if p.requires_grad], round((4 if bucket_cap_mb is None else bucket_cap_mb) * 2**20)
+        )
 
     def forward(self, *args, **kwargs):
         if self.broadcast_buffers and self.training and self._mean.on:
