@@ -54,6 +54,7 @@ void fully_shard(nn::Module& module, bool reshard_after_forward, Group& group) {
   const std::shared_ptr<Sharing> sharing = sharing_of(group);
   const auto unit = std::make_shared<Unit>(module, std::move(params), sharing, reshard_after_forward);
   sharing->units.push_back(unit);
+  if (taken.empty()) sharing->inner_bytes += unit->bytes();
   module.add_hook(unit);
 }
 

@@ -83,6 +83,7 @@ void Unit::spread_parameters() {
     const CategoryScope scope(Category::parameter);
     own_ = empty({rank_bytes_[size_t(sharing_->group.rank())]}, u8, device_);
   }
+  for (const int64_t n : rank_bytes_) bytes_ += n;
   for (size_t i = 0; i < params_.size(); ++i) {
     const Tensor absent = make_absent(params_[i]);
     if (mine(i) && !device_.is_meta()) {
@@ -102,7 +103,7 @@ void Sharing::gather_ahead(const std::shared_ptr<Unit>& asked) {
   followed[latest] = asked;
   latest = {latest.second, asked.get()};
   if (const auto at = followed.find(latest); at != followed.end())
-    if (const auto unit = at->second.lock(); unit && unit->begin_gather()) next = unit;
+    if (const auto unit = at->second.lock(); unit && unit->small() && unit->begin_gather()) next = unit;
 }
 void Sharing::end_ahead(bool wait) {
   ahead = false;
@@ -342,6 +343,7 @@ std::vector<std::shared_ptr<Unit>> make_units(nn::Module& model, const std::shar
     if (params[i].empty() && i < places.size()) continue;
     units.push_back(std::make_shared<Unit>(module, std::move(params[i]), sharing));
     module.add_hook(units.back());
+    if (i < places.size()) sharing->inner_bytes += units.back()->bytes();
   }
   return units;
 }

@@ -31,8 +31,10 @@ struct Sharing {
   bool mean = false, running = false;
   std::vector<std::weak_ptr<Unit>> units = {};
   std::weak_ptr<Unit> sending = {};  // whose gradients are on their way
-  // What is gathered ahead of its use, while parameters do not change: what came last time after the two before it.
+  // What is gathered ahead of its use, while parameters do not change: what came last time after the two before it, where that
+  // takes at most a fifth of what all units would that are inside of another one, which has its own for as long as they run.
   bool ahead = false;
+  int64_t inner_bytes = 0;
   std::pair<Unit*, Unit*> latest = {};
   std::map<std::pair<Unit*, Unit*>, std::weak_ptr<Unit>> followed = {};
   std::weak_ptr<Unit> next = {};
@@ -49,8 +51,10 @@ class Unit : public nn::Hook, public std::enable_shared_from_this<Unit> {
 
   // The parameters' values are here, at least as long as somebody keeps them.
   void gather();
-  bool begin_gather();   // ahead of use; false where they are here or on their way
-  void drop(bool wait);  // what has come and was not used
+  bool begin_gather();  // ahead of use; false where they are here or on their way
+  bool small() const { return 5 * bytes_ <= sharing_->inner_bytes; }
+  int64_t bytes() const { return bytes_; }  // of all ranks
+  void drop(bool wait);                     // what has come and was not used
   void let_go();
   void keep() { ++kept_, gather(); }
   void unkeep() { --kept_, let_go(); }
@@ -92,6 +96,7 @@ class Unit : public nn::Hook, public std::enable_shared_from_this<Unit> {
   // Of parameters: where each begins in its rank's bytes; these of this rank, and of the others while they are here.
   std::vector<int64_t> places_, rank_bytes_, rank_begin_;  // the last: of a rank's bytes in others_
   Tensor own_, others_;
+  int64_t bytes_ = 0;
   Moving coming_;
   bool here_ = true, reshard_;
   DType sums_;

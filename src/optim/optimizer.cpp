@@ -112,6 +112,7 @@ void Optimizer::check(const ParamGroup& group) const {
                 "{}: stochastic_rounding and compensation are two remedies for one loss; choose one", who);
   for (auto& [name, p] : group.params) {
     const FormatDef& f = *p.dtype().format()->def;
+    if (p.dtype().is_scaled() && !p.requires_grad()) continue;  // stored weights that stay as they are
     DY_CHECK_AS(TypeError, f.kind == dyadic::Kind::floating && f.bits >= 8 && f.mantissa_bits > 0,
                 "{}: {} is {}; parameters are floats of at least 8 bits", who, name, dyadic::describe(p));
     if (def_->check) def_->check(who.c_str(), group.options, p);

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "distributed/units.h"
 #include "distributed/wire.h"
 #include "dyadic/dyadic.h"
 #include "dyadic/fully_shard.h"
@@ -13,7 +14,7 @@ namespace {
 
 using data::Value;
 
-constexpr int64_t kWidth = 64, kLayers = 4;
+constexpr int64_t kWidth = 64, kLayers = 6;
 
 // Two products and a way around them; the first is frozen, in four bits.
 struct Block : nn::Module {
@@ -221,6 +222,45 @@ TEST(Spread, FullyShard) {
       EXPECT_EQ(there, 1) << i;
     }
   }
+}
+
+// What came next the last time is on its way while a module runs; another order costs a wait, not the values.
+TEST(Spread, ParametersAreGatheredAhead) {
+  for (const int ranks : {2, 3})
+    for (const std::string& e : on_ranks(ranks, [&](Group& g) {
+           Generator random(3);
+           const GeneratorScope own(random);
+           auto model = std::make_shared<SpreadNet>();
+           std::vector<Tensor> before;
+           for (Block* b : model->blocks) before.push_back(b->own.weight.detach().clone());
+           const auto sharing = std::make_shared<Sharing>(Sharing{g, true, f32});
+           const auto units = make_units(*model, sharing);
+           const auto pass = [&](const std::vector<size_t>& order, bool known) {
+             sharing->ahead = true;
+             for (size_t k = 0; k < order.size(); ++k) {
+               const size_t i = order[k];
+               units[i]->gather();
+               const auto next = sharing->next.lock();
+               EXPECT_EQ(next, known && k + 1 < order.size() ? units[order[k + 1]] : nullptr) << k;
+               EXPECT_TRUE(equal(static_cast<Block&>(units[i]->module()).own.weight, before[i])) << i;
+               units[i]->let_go();
+             }
+             sharing->end_ahead();
+           };
+           pass({0, 1, 2, 3, 4, 5}, false);
+           const int64_t begin = g.bytes_sent();
+           pass({0, 1, 2, 3, 4, 5}, true);
+           const int64_t of_a_pass = g.bytes_sent() - begin;
+           pass({0, 1, 2, 3, 4, 5}, true);
+           EXPECT_EQ(g.bytes_sent() - begin, 2 * of_a_pass);  // nothing is gathered in vain
+           sharing->ahead = true;
+           units[0]->gather(), units[0]->let_go();  // 1 is on its way
+           units[4]->gather(), units[4]->let_go();
+           units[1]->gather();
+           EXPECT_TRUE(equal(model->blocks[1].own.weight, before[1]));
+           sharing->end_ahead();
+         }))
+      EXPECT_EQ(e, "");
 }
 
 TEST(Spread, Names) {

@@ -297,3 +297,15 @@ def test_clipping_in_place_and_initial_values():
     assert 2 <= big.weight.amin().item() and big.weight.amax().item() <= 3
     with pytest.raises(RuntimeError):
         nn.init.normal_(m.bias, std=-1)
+
+
+@pytest.mark.parametrize("name", ["SGD", "AdamW", "Adafactor", "Lion"])
+def test_stored_weights_that_are_frozen_stay_as_they_are(name):
+    model = nn.Sequential(nn.Linear(64, 64), nn.Linear(64, 4)).to("nf4")
+    assert str(model[0].weight.dtype).endswith("nf4") and not model[0].weight.requires_grad
+    before, bias = model[0].weight.float(), model[0].bias.detach().clone()
+    optimizer = getattr(optim, name)(model.parameters(), lr=0.1)
+    model(dy.ones(3, 64)).square().sum().backward()
+    optimizer.step()
+    assert dy.equal(model[0].weight.float(), before) and not dy.equal(model[0].bias.detach(), bias)
+    optimizer.load_state_dict(optimizer.state_dict())
