@@ -1,4 +1,5 @@
-"""A regression whose targets have outliers: f16 needs a scaler there, and the report says where it fails without one. By RMSE."""
+"""A regression whose targets have outliers: divided by the largest, the others' gradients are flushed to zero in f16. A scaler
+keeps them, as the report's flushed values show. By RMSE."""
 import argparse
 
 import dyadic as dy
@@ -16,18 +17,18 @@ class Net(nn.Module):
 
 
 def table(rows, seed):
-    """A smooth function of 16 numbers; one target of a hundred is 300 times as large."""
+    """A smooth function of 16 numbers; one target of a hundred is 300 times as large, and the largest is about one."""
     source = dy.Generator().manual_seed(seed)
     weights = dy.randn(16, 4, generator=dy.Generator().manual_seed(0))
     x = dy.randn(rows, 16, generator=source)
     y = (x @ weights).sin().sum(1, keepdim=True)
     outlier = dy.rand(rows, 1, generator=source) < 0.01
-    return TensorDataset(x, dy.where(outlier, 300 * y, y))
+    return TensorDataset(x, dy.where(outlier, 300 * y, y) / 1200)
 
 
 def loss(model, batch):
     x, y = batch
-    return (model(x) - y).square().mean(1)  # in f16, where the model is: a square above 65,504 is infinite there
+    return (model(x).float() - y).square().mean(1)  # in f32: squares below 6e-8 would be zero, with any scaler
 
 
 def main():

@@ -116,6 +116,9 @@ struct StudyOptions {
   std::string out = {};   // a folder; empty: the first free of study-<name>, study-<name>-2 ...
   bool resume = false;    // go on with the study in that folder, to the same bits
   bool progress = true;   // a bar or lines on standard error
+  // Where it runs.
+  Device device = cpu;       // or a cuda one: where models are trained and judged
+  int64_t memory_limit = 0;  // bytes that tensors may take, which training is planned into; 0: that of set_memory_limit
 };
 
 // All that a study found.

@@ -70,9 +70,18 @@ struct LossDelta {
 // running: interrupted; stopped: the loss was not finite; failed: it ended in an error
 enum class Status : uint8_t { pending, running, done, stopped, failed };
 
+// How a recipe trains, dtypes by their names.
+struct RecipeFields {
+  std::string parameters = "f32", compute;  // compute: empty: in that of the parameters
+  std::string states = "f32", rounding = "nearest";
+  bool scaler = false;
+  std::vector<std::pair<std::string, std::string>> modules;  // by name pattern, in a dtype of their own
+};
+
 struct RecipeResult {
   std::string name;  // "bf16-adam8"
   std::string doc;   // one line: "autocast to bf16 over f32 weights, 8-bit AdamW"
+  RecipeFields fields;
   Status status = Status::pending;
   std::string weights_sha256;  // empty: not known
   double val_loss = kUnknown;  // mean over seeds
@@ -188,7 +197,12 @@ struct Options {  // what was asked, with every default made explicit
   uint64_t seed = 0;
   double tolerance = 0.01;  // relative to f32's validation loss
   Minimize minimize = Minimize::memory;
+  double clip = kUnknown;  // largest norm of all gradients
+  bool per_layer = false, shadow = false;
 };
+
+// What makes two runs the same study, by name: settings, and of data and losses what tells them apart.
+using Identity = std::vector<std::pair<std::string, std::string>>;
 
 struct Recommendation {
   std::string recipe, format;                                // empty (null): f32 itself has no finite loss
@@ -210,6 +224,7 @@ struct StudyResult {
   std::string training;            // of a model of one's own, in words: "SGD, lr 0.1"
   std::vector<std::string> notes;  // what else a reader should know
   Options options;
+  Identity identity;
   std::vector<RecipeResult> recipes;  // f32 first
   std::vector<FormatResult> formats;  // f32 first
   std::optional<Layers> layers;       // where that was asked for

@@ -116,13 +116,13 @@ study::Batches read_batches(nb::handle o) {
   return [f = held(o)](int64_t step) { return asking([&] { return foreign_value(f->get()(step)); }); };
 }
 
-// f(model, batch) -> tensor
-study::Loss read_loss(nb::handle o) {
+// f(model, batch) -> tensor; what: it is called in messages
+study::Loss read_loss(nb::handle o, std::string what = "the loss") {
   if (o.is_none()) return {};
-  return [f = held(o)](Module& model, const data::Value& batch) {
+  return [f = held(o), what = std::move(what)](Module& model, const data::Value& batch) {
     return asking([&] {
       nb::object result = f->get()(nb::cast(&model, nb::rv_policy::reference), to_object(batch, false));
-      DY_CHECK_AS(TypeError, is_tensor(result.ptr()), "study: {} gave a {}, not a tensor", nb::repr(f->get()).c_str(),
+      DY_CHECK_AS(TypeError, is_tensor(result.ptr()), "study: {} gave a {}, not a tensor", what,
                   Py_TYPE(result.ptr())->tp_name);
       return tensor_of(result.ptr());
     });
@@ -183,7 +183,7 @@ study::StudyOptions read_study_options(nb::dict given) {
   o.evaluation = read_batches(given.get("evaluation", nb::none()));
   if (nb::object metric = given.get("metric", nb::none()); !metric.is_none()) {
     o.metric.name = wanted<std::string>(metric.attr("name"), "the metric's name");
-    o.metric.function = read_loss(metric.attr("function"));
+    o.metric.function = read_loss(metric.attr("function"), "the metric " + o.metric.name);
     o.metric.larger_is_better = nb::cast<bool>(metric.attr("larger_is_better"));
     o.metric.root = nb::cast<bool>(metric.attr("root"));
   }
@@ -198,6 +198,10 @@ study::StudyOptions read_study_options(nb::dict given) {
   take(given, "seed", o.seed);
   take(given, "recipes", o.recipes);
   take(given, "shadow", o.shadow);
+  std::string device = o.device.name();
+  take(given, "device", device);
+  o.device = Device::parse(device);
+  take(given, "memory_limit", o.memory_limit);
   return o;
 }
 
@@ -362,6 +366,14 @@ void add_recipe(nb::module_& t) {
       .def_ro("rounding", &Recipe::rounding)
       .def_ro("scaler", &Recipe::scaler)
       .def_ro("modules", &Recipe::modules);
+  t.def(
+      "check_dtype",
+      [](const std::string& what, const std::string& name) {
+        try {
+          DType::parse(name);
+        } catch (const ValueError& e) { fail<ValueError>("{} is \"{}\": {}", what, name, e.what()); }
+      },
+      nb::arg("what"), nb::arg("name"), "ValueError that names the argument.");
   t.def("recipes", [] { return study::recipes(); });
   t.def("recipe", [](const std::string& name) { return study::recipe(name); }, nb::arg("name"));
 }

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import warnings
+import weakref
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -36,13 +37,19 @@ def _own_inputs(module: Module, args: tuple) -> tuple | None:
 
 
 def maker(make_model: Callable[[], Module]) -> Callable[[str], Module]:
+    last: Callable[[], Module | None] = lambda: None
+
     def make(where: str) -> Module:
+        nonlocal last
         with device(where), warnings.catch_warnings():
             if where == "meta":  # weights that it loads have no values there
                 warnings.filterwarnings("ignore", "load_state_dict: .* is on meta here")
             model = make_model()
         if not isinstance(model, Module):
             raise TypeError(f"study: make_model gave a {type(model).__name__}, not a Module")
+        if model is last():
+            raise ValueError("study: make_model gave the same module again; it makes a new one each time, from the weights that the seed gives")
+        last = weakref.ref(model)
         for module in model.modules():
             module.register_forward_pre_hook(_own_inputs)
         return model

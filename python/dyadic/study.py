@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 from . import _dyadic, _study_arguments as _arguments
 from ._dyadic import Tensor
 from ._predictions import Predictions
+from ._sizes import size_in_bytes
 from .nn import Module
 
 __all__ = ["Metric", "Predictions", "Recipe", "Study", "accuracy", "formats", "language_model", "predict", "recipe", "recipes", "rmse", "study"]
@@ -52,6 +53,11 @@ class Recipe(_study.Recipe):
         name: str = "",
         doc: str = "",
     ):
+        for field, dtype in (("parameters", parameters), ("compute", compute), ("states", states), *(modules or {}).items()):
+            if not isinstance(dtype, (str, _dyadic.dtype)) and not (field == "compute" and dtype is None):
+                raise TypeError(f"Recipe: {field} is {dtype!r}, not a dtype or the name of one")
+            if isinstance(dtype, str):
+                _study.check_dtype(f"Recipe: {field}", dtype)
         super().__init__(parameters, compute, states, rounding, bool(scaler), list((modules or {}).items()), name, doc)
 
     def __repr__(self) -> str:
@@ -206,6 +212,8 @@ def study(
     out: str | os.PathLike | None = None,
     resume: bool = False,
     progress: bool = True,
+    device: Any = "cpu",
+    memory_limit: int | str | None = None,
 ) -> Study:
     """Trains a model under every recipe, stores what f32 trained in every format, and says what each costs and loses.
 
@@ -232,6 +240,9 @@ def study(
     name, out, resume  of the model in reports; the report's folder (study-NAME, or the next free number); whether to go on with the
                        study in that folder, to the same bits as an unbroken one
     progress           a bar or lines on standard error
+    device             where models are trained and judged: "cpu", "cuda" or "cuda:1"
+    memory_limit       bytes that tensors may take, 4 << 30 or "4G", which each recipe's training is planned into, to the same bits; None: that of
+                       set_memory_limit, if one was set
 
     What can be refused is refused before training starts. An error under one recipe, or of one format, is that row's ("error"), and the
     others go on; one in f32, the reference, is raised. Ctrl-C ends with the report so far, and then raises KeyboardInterrupt."""
@@ -258,6 +269,8 @@ def study(
         "out": None if out is None else os.fspath(out),
         "resume": resume,
         "progress": progress,
+        "device": str(device),
+        "memory_limit": size_in_bytes(memory_limit or 0, "memory_limit"),
     }
     make = _arguments.maker(_arguments.called(make_model, "make_model"))
     return _finished(Study(_study.run(make, batches, _arguments.on_meta(_arguments.called(loss, "the loss")), options)))

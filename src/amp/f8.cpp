@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/check.h"
+#include "corridor/counters.h"
 #include "dyadic/autograd.h"
 #include "dyadic/finfo.h"
 #include "dyadic/ops.h"
@@ -61,11 +62,18 @@ std::vector<Tensor> f8_backward(FunctionContext& context, std::span<const Tensor
            c.options.forward.name());
   const Tensor &x = c.saved_tensors()[0], &w = c.saved_tensors()[1];
   std::vector<Tensor> result(c.b_type ? 3 : 2);
+  const auto as_decoded = [](const Tensor& codes, double scale) { return mul(codes.to(f32), 1 / scale); };
+  const ScaledUnits units;
   const Codes codes = quantize(g[0], c.layer->gradient, c.options.backward, c.options, true);
   const Tensor low = codes.values.to(bf16);
   if (c.needs_input_grad(0)) result[0] = mul(matmul(low, w.to(bf16)), 1 / (codes.scale * c.w_scale)).to(c.x_type);
   if (c.needs_input_grad(1))
     result[1] = mul(matmul(rows(low).t(), rows(x).to(bf16)).to(c.w_type), 1 / (codes.scale * c.x_scale));
+  if (result[0].defined())
+    compare_rounding("F8Linear_backward", result[0], [&] { return matmul(g[0].to(f32), as_decoded(w, c.w_scale)); });
+  if (result[1].defined())
+    compare_rounding("F8Linear_backward", result[1],
+                     [&] { return matmul(rows(g[0]).to(f32).t(), as_decoded(rows(x), c.x_scale)); });
   if (c.b_type && c.needs_input_grad(2)) result[2] = sum(rows(g[0]), {0}, false, f32).to(c.b_type);
   return result;
 }
@@ -102,6 +110,7 @@ Tensor f8_linear(const DelayedScaling& scaling, const Tensor& x, const Tensor& w
   Tensor y;
   {
     NoGrad guard;
+    const ScaledUnits units;
     const DelayedScaling::Options& o = scaling.options();
     F8Layer& layer = *(context->layer = scaling.state().layer(weight.impl()));
     const Codes in = quantize(x, layer.input, o.forward, o, learn);
@@ -114,6 +123,8 @@ Tensor f8_linear(const DelayedScaling& scaling, const Tensor& x, const Tensor& w
     const double both = in.scale * w.scale;
     const Tensor scaled_bias = bias.defined() ? mul(bias, both).to(bf16) : Tensor();
     y = mul(linear(in.values.to(bf16), w.values, scaled_bias), 1 / both);
+    compare_rounding("F8Linear", y,
+                     [&] { return linear(x.to(f32), weight.to(f32), bias.defined() ? bias.to(f32) : Tensor()); });
     context->save_for_backward({in.values, w.values});
     context->options = o;
     context->x_scale = in.scale, context->w_scale = w.scale;

@@ -79,23 +79,29 @@ RoundingSums compared(const Tensor& result, const Tensor& shadow) {
   return all;
 }
 
+thread_local bool t_scaled_units = false;
+
+RoundingCount& row_of(RoundingCounts& t, const char* op, DType dtype) {
+  const char* module = module_path(t_module);
+  RoundingCount& row = t.rows[{op, module, dtype.name()}];
+  row.op = op, row.module = module, row.dtype = dtype;
+  return row;
+}
+
 // fresh(): no input of the call was NaN; asked where a result is.
 void count(const char* op, const Tensor& result, const Tensor& shadow, FunctionRef<bool()> fresh) {
   const RoundingSums add = compared(result, shadow);
   const int64_t nans = add.nans && fresh() ? add.nans : 0;
   RoundingCounts& t = all_rounding_counts();
   std::lock_guard lock(t.mutex);
-  const char* module = module_path(t_module);
-  RoundingCount& row = t.rows[{op, module, result.dtype().name()}];
-  row.op = op;
-  row.module = module;
-  row.dtype = result.dtype();
+  RoundingCount& row = row_of(t, op, result.dtype());
   ++row.calls;
   row.elements += result.numel();
   row.overflows += add.overflows;
   row.flushed += add.flushed;
   row.saturated += add.saturated;
   row.nans += nans;
+  if (t_scaled_units) return;
   row.squared += add.squared;
   row.squared_difference += add.squared_difference;
 }
@@ -155,6 +161,23 @@ static void compare_with_shadow(const Call& c) {
   for (int j = 0; j < c.nout; ++j)
     if (out[j].defined() && out[j].dtype().is_floating_point() && out[j].dtype() != f64 && shadow[j].sizes() == out[j].sizes())
       count(c.name, out[j], shadow[j], fresh);
+}
+
+ScaledUnits::ScaledUnits() : before_(std::exchange(t_scaled_units, true)) {}
+ScaledUnits::~ScaledUnits() { t_scaled_units = before_; }
+
+void compare_rounding(const char* op, const Tensor& result, FunctionRef<Tensor()> wider) {
+  if (!(t_modes & kRounding) || result.is_meta() || result.numel() == 0) return;
+  ModeScope quiet(kNoGrad, kRounding | kCounting | kAutocast | kAutocastOff | kAnomaly);
+  CategoryScope scope(Category::workspace);
+  const RoundingSums sums = compared(result, wider());
+  RoundingCounts& t = all_rounding_counts();
+  std::lock_guard lock(t.mutex);
+  RoundingCount& row = row_of(t, op, result.dtype());
+  ++row.calls;
+  row.elements += result.numel();
+  row.squared += sums.squared;
+  row.squared_difference += sums.squared_difference;
 }
 
 [[gnu::constructor]] static void install_rounding() {

@@ -118,7 +118,7 @@ void check_option(const std::string& who, const OptionDef& def, const Option& va
   for (const Range& r : kRanges)
     if (def.name == r.name)
       for (double v : value.numbers)
-        DY_CHECK_AS(ValueError, std::isnan(v) || (v >= r.low && (r.high_included ? v <= r.high : v < r.high)),
+        DY_CHECK_AS(ValueError, v >= r.low && (r.high_included ? v <= r.high : v < r.high),
                     "{}: an option is out of range: {} is {}; it is at least {} and {} {}", who, def.name, v, r.low,
                     r.high_included ? "at most" : "below", r.high);
   if (def.name == "compensation")

@@ -56,13 +56,15 @@ struct Rows {  // where the bars of a recipe stand: beside its name, or below it
     return most;
   }
   double bar(size_t row) const { return first + pitch * double(row); }
-  void name(Svg& svg, size_t row, const RecipeResult& r, const StudyResult& s) const {
+  // On a narrow page beside its value, which it leaves room for.
+  void name(Svg& svg, size_t row, const RecipeResult& r, const StudyResult& s, const std::string& value) const {
     const bool picked = r.name == s.recommendation.recipe;
     const char* cls = picked ? "name picked" : "name";
     if (wide) {
       svg.text(left - 12, bar(row) + 15, short_name(r.name, kNameColumns), cls, Anchor::end);
     } else {
-      svg.text(left, bar(row) - 7, short_name(r.name, kNameColumns), cls);
+      const double room = (right - left - 12) / kPerColumn - display_width(value);
+      svg.text(left, bar(row) - 7, short_name(r.name, std::clamp(int(room), 4, kNameColumns)), cls);
     }
   }
   void value(Svg& svg, size_t row, double end, const std::string& text) const {
@@ -110,12 +112,16 @@ std::string bytes_chart(const StudyResult& s, double width) {
   Svg svg(width, bottom + 24, "bars", "Bytes by category for every recipe, measured above predicted");
   for (double v : byte_ticks(most, rows.wide ? 6 : 3).at) {
     svg.line(x(v), rows.wide ? 4 : rows.first - 2, x(v), bottom, "grid");
-    svg.text(x(v), bottom + 17, bytes_tick(v), "tick", v == 0 ? Anchor::start : Anchor::middle);
+    const double half = kPerColumn * display_width(bytes_tick(v)) / 2;
+    svg.text(x(v), bottom + 17, bytes_tick(v), "tick",
+             v == 0                ? Anchor::start
+             : x(v) + half > width ? Anchor::end
+                                   : Anchor::middle);
   }
   for (size_t i = 0; i < s.recipes.size(); ++i) {
     const RecipeResult& r = s.recipes[i];
     const double y = rows.bar(i);
-    rows.name(svg, i, r, s);
+    rows.name(svg, i, r, s, bytes_text(r.bytes.peak.measured));
     stack(svg, r, categories, &Amount::measured, x, y, 19);
     stack(svg, r, categories, &Amount::predicted, x, y + 21, 8);
     const auto peak = [&](const Count& bytes, double top, double height, const char* what) {
@@ -152,7 +158,7 @@ std::string speed_chart(const StudyResult& s, double width) {
           "Training " + s.measure.item + "s per second for every recipe");
   for (size_t i = 0; i < s.recipes.size(); ++i) {
     const RecipeResult& r = s.recipes[i];
-    rows.name(svg, i, r, s);
+    rows.name(svg, i, r, s, speed_text(s, r));
     const double rate = std::isfinite(r.tokens_per_s) ? r.tokens_per_s : 0;
     svg.open("series " + series_class(s, r.name));
     svg.rect(x(0), rows.bar(i), x(rate) - x(0), 20, "solid",

@@ -59,6 +59,9 @@ Example::Example(Source& source, FunctionRef<void(const data::Value&)> look) {
   look(batch);
   std::vector<Tensor> tensors = tensors_of(batch);
   rows_ = first_size(tensors);
+  std::vector<bool> unfolded;  // made for whoever looks, of another language's arrays: training's batches hold no such tensor
+  for (size_t k = 0; const Tensor& again : tensors_of(batch))
+    unfolded.push_back(again.impl()->storage != tensors[k++].impl()->storage);
   for (const Tensor& t : tensors) {
     const Storage* memory = t.impl()->storage;
     const auto same =
@@ -82,8 +85,8 @@ Example::Example(Source& source, FunctionRef<void(const data::Value&)> look) {
     for (size_t j = k; j < tensors.size(); ++j)
       if (parts_[j].first == k) tensors[j] = Tensor();
     const int64_t gone = before - memory_stats().total;
-    if (gone <= 0) parts_[k].bytes = 0;
-    ahead_ += gone;
+    if (gone <= 0 || unfolded[k]) parts_[k].bytes = 0;
+    ahead_ += unfolded[k] ? 0 : gone;
   }
   ahead_ = source.ahead().batches * ahead_ + source.ahead().workers * making_;
 }

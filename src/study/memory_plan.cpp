@@ -58,11 +58,12 @@ class DryRuns {
   const MemoryStats before_ = memory_stats(meta);
   Recipe recipe_;
   const bool on_disk_;
+  const int64_t steps_;
   std::unique_ptr<Trainer> trainer_;
 
  public:
   DryRuns(Subject& subject, Recipe recipe, const Plan& plan)
-      : subject_(subject), recipe_(std::move(recipe)), on_disk_(plan.on_disk) {
+      : subject_(subject), recipe_(std::move(recipe)), on_disk_(plan.on_disk), steps_(plan.steps) {
     trainer_ = std::make_unique<Trainer>(subject, recipe_, plan, meta);
     trainer_->step();  // makes the optimizer's states
   }
@@ -76,7 +77,7 @@ class DryRuns {
       trainer_->step();
       c.seconds = watch.seconds();
     }
-    if (const data::Value last = subject_.short_blank(); last.kind() != data::Value::Kind::none && accumulate == 1)
+    if (const data::Value last = subject_.short_blank(steps_); last.kind() != data::Value::Kind::none && accumulate == 1)
       trainer_->step(last);
     fill_bytes(c.bytes, memory_stats(meta), before_, &Amount::predicted);
     if (choice) c.again = std::count(choice->again.begin(), choice->again.end(), true);

@@ -7,6 +7,7 @@
 #include "base/sha256.h"
 #include "dyadic/ops.h"
 #include "study/evaluate.h"
+#include "study/identity.h"
 #include "study/recipe_apply.h"
 #include "study/warmup.h"
 #include "tensor/impl.h"
@@ -99,28 +100,47 @@ OwnSubject::OwnSubject(MakeModel make, const Batches& batches, Loss loss, const 
   NoGrad guard;
   manual_seed(options.seed);
   std::shared_ptr<nn::Module> model;
+  const auto find = [&](const char* name, const std::string& value) { found_.emplace_back(name, value); };
+  const auto find_mean = [&](const char* name, const Tensor& t) { find(name, fmt::format("{:.9g}", mean(t.to(f64)).item())); };
   example_ = Example(*training_, [&](const data::Value& batch) {
     first_ = &batch;
     model = this->make(recipe("f32"), cpu);
     kind_ = model->kind();
     parameters_ = model->num_parameters();
     model->eval();
+    Digest digest;
+    digest.add(batch);
     const Tensor l = losses(*model, batch, nullptr);
     const int64_t rows = distributed::sample_count(batch);
     DY_CHECK_AS(ValueError, l.numel() > 1 || rows <= 1,
                 "study: the loss gave one number for a batch of {}; leave its mean to the study (reduction=\"none\")", rows);
     items_ = l.numel();
     window_ = l.numel() / l.size(0);
+    find("first batch", digest.hex());
+    find_mean("first loss", l);
     first_ = nullptr;
   });
-  if (!options.metric.function) return;
+  const Metric& judge = options.metric;
+  find("metric", judge.name +
+                     (judge.name.empty()       ? ""
+                      : judge.larger_is_better ? ", larger is better"
+                                               : ", smaller is better") +
+                     (judge.root ? ", the root of its mean" : ""));
+  Digest digest;
+  bool first = true;
   evaluation_->each([&](const data::Value& batch) {
-    const int64_t items = losses(*model, batch, nullptr).numel(), found = metric(*model, batch).numel();
-    DY_CHECK_AS(ValueError, found == items || found * window_ == items,
-                "study: the metric {} gave {} numbers for {} samples; let it give one for each", options.metric.name, found,
-                items / window_);
-    return false;
+    digest.add(batch);
+    if (std::exchange(first, false) && judge.function) {
+      const Tensor values = metric(*model, batch);
+      const int64_t items = losses(*model, batch, nullptr).numel(), found = values.numel();
+      DY_CHECK_AS(ValueError, found == items || found * window_ == items,
+                  "study: the metric {} gave {} numbers for {} samples; let it give one for each", judge.name, found,
+                  items / window_);
+      find_mean("first metric", values);
+    }
+    return true;
   });
+  find("evaluation", digest.hex());
 }
 
 OwnSubject::OwnSubject(MakeModel make, const data::Value& example, const Loss& loss, const StudyOptions& options, bool in_f32)
@@ -140,14 +160,34 @@ void OwnSubject::begin(nn::Module& model, Device device) const {
   loss_(model, first_ ? *first_ : device.is_meta() ? example_.blank() : example_.zeros());
 }
 
+void OwnSubject::note(const std::string& text) {
+  if (std::find(notes_.begin(), notes_.end(), text) == notes_.end()) notes_.push_back(text);
+}
+
+// Runs of one seed begin from the same weights, unless these come from elsewhere than the generator.
+void OwnSubject::compare_weights(const nn::Module& model, GeneratorState seeded) {
+  Digest digest;
+  for (auto& [name, p] : model.named_parameters()) digest.add(p);
+  const auto [at, fresh] = begun_.emplace(std::pair(seeded.seed, seeded.calls), digest.hex());
+  if (!fresh && at->second != digest.hex())
+    note(
+        "make_model made other weights from the same seed: they are not of the library's random numbers alone, and recipes do "
+        "not begin alike.");
+}
+
 std::shared_ptr<nn::Module> OwnSubject::make(const Recipe& recipe, Device device) {
-  std::shared_ptr<nn::Module> model = make_({f32, device});
+  const GeneratorState seeded = generator_state();
+  std::shared_ptr<nn::Module> model = make_({f32, device.is_meta() ? meta : cpu});  // the same weights on all devices
   DY_CHECK_AS(TypeError, model, "study: make_model gave no module");
+  DY_CHECK_AS(ValueError, model != last_.lock(), "study: make_model gave the same module again; it makes a new one each time");
+  last_ = model;
   if (device.is_meta()) to_meta(*model);
   begin(*model, device);
   if (in_f32_)
     if (const DType made = bring_to_f32(*model); made)
-      note_ = fmt::format("The model was made in {}: recipes begin from its values in f32.", made.name());
+      note(fmt::format("The model was made in {}: recipes begin from its values in f32.", made.name()));
+  if (in_f32_ && !device.is_meta()) compare_weights(*model, seeded);
+  if (device.is_cuda()) model->to(device);
   store_parameters(*model, recipe);
   return model;
 }
@@ -179,8 +219,8 @@ std::unique_ptr<Stream> OwnSubject::stream(const Plan&) {
 }
 
 data::Value OwnSubject::blank() { return example_.blank(); }
-data::Value OwnSubject::short_blank() {
-  const int64_t rows = training_ ? training_->last_rows() : 0;
+data::Value OwnSubject::short_blank(int64_t steps) {
+  const int64_t rows = training_ && training_->size() <= steps ? training_->last_rows() : 0;
   return rows ? example_.blank(rows) : data::Value();
 }
 
@@ -212,6 +252,8 @@ Tensor OwnSubject::metric(nn::Module& model, const data::Value& batch) {
   DY_CHECK_AS(ValueError, m.defined() && m.dim() >= 1 && m.numel() > 0,
               "study: the metric {} is no number for each sample: it is {}", options_.metric.name,
               m.defined() ? dyadic::v1::describe(m) : "nothing");
+  DY_CHECK_AS(ValueError, !m.dtype().is_complex(), "study: the metric {} gave complex numbers, which have no order: {}",
+              options_.metric.name, dyadic::v1::describe(m));
   return m.detach().to(f64).contiguous();
 }
 
@@ -222,17 +264,30 @@ void OwnSubject::describe(StudyResult& s) const {
   s.model.batch = items_ / window_;
   const Metric& m = options_.metric;
   s.measure = {window_ > 1 ? "token" : "sample", "", m.name, m.larger_is_better, m.root};
-  if (!note_.empty() && std::find(s.notes.begin(), s.notes.end(), note_) == s.notes.end()) s.notes.push_back(note_);
+  add_notes(s);
   s.training = options_.optimizer;
-  for (auto& [name, value] : options_.optimizer_options)
-    s.training +=
-        fmt::format(", {} {}", name, value.word.empty() ? fmt::format("{}", fmt::join(value.numbers, " ")) : value.word);
+  const auto add = [&](const optim::Options& options) {
+    for (auto& [name, value] : options)
+      s.training +=
+          fmt::format(", {} {}", name, value.word.empty() ? fmt::format("{}", fmt::join(value.numbers, " ")) : value.word);
+  };
+  add(options_.optimizer_options);
   s.training += options_.schedule.empty() ? "; a warm-up, then a cosine" : "; " + options_.schedule;
+  add(options_.schedule_options);
 }
 
-std::string OwnSubject::fingerprint(const StudyResult& s) const {
-  return fmt::format("model {}, parameters {}, batch {}, training {}, clip {}", s.model.kind, s.model.parameters, s.model.batch,
-                     s.training, options_.clip);
+void OwnSubject::add_notes(StudyResult& s) const {
+  for (const std::string& text : notes_)
+    if (std::find(s.notes.begin(), s.notes.end(), text) == s.notes.end()) s.notes.push_back(text);
+}
+
+Identity OwnSubject::identity(const StudyResult& s) const {
+  Identity all{{"model", s.model.kind},
+               {"parameters", std::to_string(s.model.parameters)},
+               {"batch", std::to_string(s.model.batch)},
+               {"training", s.training}};
+  all.insert(all.end(), found_.begin(), found_.end());
+  return all;
 }
 
 }  // namespace dyadic::inline v1::study

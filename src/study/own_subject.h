@@ -1,5 +1,6 @@
 // A module, batches and a loss of one's own as the subject of a study.
 #pragma once
+#include <map>
 #include <memory>
 #include <string>
 
@@ -21,7 +22,7 @@ class OwnSubject : public Subject {
   std::unique_ptr<optim::Schedule> schedule(optim::Optimizer& optimizer, const Plan& plan) override;
   std::unique_ptr<Stream> stream(const Plan&) override;
   data::Value blank() override;
-  data::Value short_blank() override;
+  data::Value short_blank(int64_t steps) override;
   int64_t bytes_ahead() const override { return example_.ahead(); }
   std::string other_memory() const override;
   Tensor mean_loss(nn::Module& model, const data::Value& batch) override;
@@ -32,11 +33,14 @@ class OwnSubject : public Subject {
   Tensor metric(nn::Module& model, const data::Value& batch) override;
   int64_t window() const override { return window_; }
   void describe(StudyResult& result) const override;
-  std::string fingerprint(const StudyResult& result) const override;
+  void add_notes(StudyResult& result) const override;
+  Identity identity(const StudyResult& result) const override;
   const std::string& kind() const { return kind_; }
 
  private:
   void begin(nn::Module& model, Device device) const;
+  void note(const std::string& text);
+  void compare_weights(const nn::Module& model, GeneratorState seeded);
   MakeModel make_;
   Loss loss_;
   const StudyOptions& options_;
@@ -44,7 +48,11 @@ class OwnSubject : public Subject {
   std::shared_ptr<Source> training_, evaluation_;
   const data::Value* first_ = nullptr;  // the first batch, while there is no example yet
   Example example_;
-  std::string kind_, note_, unlike_;  // unlike_: a batch that is not as the first one
+  Identity found_;                                              // what tells data, loss and metric apart
+  std::weak_ptr<nn::Module> last_;                              // that make_ gave
+  std::map<std::pair<uint64_t, uint64_t>, std::string> begun_;  // weights' digests, by what the generator stood at
+  std::vector<std::string> notes_;
+  std::string kind_, unlike_;  // unlike_: a batch that is not as the first one
   int64_t parameters_ = 0, items_ = 1, window_ = 1;
 };
 

@@ -36,11 +36,13 @@ void add_counts(RecipeResult& r) {
 }  // namespace
 
 // Evenly spaced, the first and the last among them; if it is one, in the middle. Each takes as long as two to five others: of a
-// short run fewer, so that they stay below a twentieth of it.
+// short run fewer, so that they stay below a twentieth of it. Times and bytes are of the others: the only step, the last of two
+// and half of a few are left for them.
 bool RecipeRun::sampled(int64_t step) const {
   const int64_t last = plan.steps - 1,
-                gaps = std::min<int64_t>(shadow ? 15 : std::clamp<int64_t>(plan.steps / 200, 0, 2), last);
-  if (!measure || gaps <= 0) return measure && step == plan.steps / 2;
+                gaps = shadow ? std::min<int64_t>(15, last / 2) : std::clamp<int64_t>(plan.steps / 200, 0, 2);
+  if (!measure || last == 0) return false;
+  if (gaps <= 0) return step == (plan.steps == 2 ? 0 : plan.steps / 2);
   const int64_t k = (step * gaps + last / 2) / last;
   return step == (k * last + gaps / 2) / gaps;
 }
@@ -112,7 +114,8 @@ void forget_costs(RecipeResult& r) {
 void forget_measures(RecipeResult& r) {
   forget_costs(r);
   RecipeResult fresh;
-  fresh.name = std::move(r.name), fresh.doc = std::move(r.doc), fresh.flops_peak = r.flops_peak, fresh.bytes = r.bytes;
+  fresh.name = std::move(r.name), fresh.doc = std::move(r.doc), fresh.fields = std::move(r.fields),
+  fresh.flops_peak = r.flops_peak, fresh.bytes = r.bytes;
   r = std::move(fresh);
 }
 }  // namespace

@@ -13,10 +13,14 @@ namespace dyadic::inline v1::study {
 
 namespace {
 // Formats are measured on the weights of one run, and weights of another seed lose more or less: near the tolerance, up to 1.8
-// times as much (the default study, six seeds). So of one seed a format has to keep half of what is allowed.
-constexpr double kOfOneSeed = 0.5;
-double share_allowed(const StudyResult& s, bool format) {
-  return format && !s.recipes.empty() && s.options.seeds < 2 ? kOfOneSeed : 1;
+// times as much, and where few bits make a difference by chance, that can be a gain here and a loss there. So a format has to
+// keep half of what is allowed, its gain counts as none, and its error twice: of the cheapest of many, luck is likely.
+constexpr double kOfOneRun = 0.5, kErrors = 2;
+bool of_one_run(const StudyResult& s) { return !s.recipes.empty(); }
+double share_allowed(const StudyResult& s, bool format) { return format && of_one_run(s) ? kOfOneRun : 1; }
+double bound(const StudyResult& s, bool format, const LossDelta& d) {
+  if (!format || !of_one_run(s)) return d.upper;
+  return std::isfinite(d.se) ? std::max(d.upper, std::max(d.delta, 0.0) + kErrors * d.se) : std::max(d.upper, 0.0);
 }
 
 struct Candidate {
@@ -50,8 +54,9 @@ template <class T> std::vector<Candidate> candidates(const std::vector<T>& resul
   for (const T& r : results) {
     if (r.status != Status::done) continue;
     const LossDelta& d = judged(study, r);
-    Candidate c{r.name, cost_of(r, study.options.minimize), d.delta, d.se, d.upper, spread_of(r)};
-    c.near = r.name == "f32" || (std::is_same_v<T, FormatResult> ? may_store(study, d) : within_tolerance(study, d));
+    constexpr bool format = std::is_same_v<T, FormatResult>;
+    Candidate c{r.name, cost_of(r, study.options.minimize), d.delta, d.se, bound(study, format, d), spread_of(r)};
+    c.near = r.name == "f32" || (format ? may_store(study, d) : within_tolerance(study, d));
     c.close = !c.near && within_tolerance(study, d);
     list.push_back(c);
   }
@@ -108,8 +113,12 @@ std::string why_winner(const std::vector<Candidate>& list, const Candidate& best
                       ". It changes the {} by {}{}, and {} may be lost; the error of that is not known, since there is "
                       "one number for each {}.",
                       full_name(w.study), change_text(w.study, best.delta), unit_text(w.study), most, w.thing);
-  text += fmt::format(". It changes the {} by {} \u00b1 {}{}; with 95 % confidence ", full_name(w.study),
-                      change_text(w.study, best.delta), error_text(best.se), unit_text(w.study));
+  text += fmt::format(". It changes the {} by {} \u00b1 {}{}; ", full_name(w.study), change_text(w.study, best.delta),
+                      error_text(best.se), unit_text(w.study));
+  if (w.format && of_one_run(w.study))
+    return text + fmt::format("with twice that error, and without what is gained, it loses less than {}, and {} is allowed.",
+                              loss_text(best.upper), most);
+  text += "with 95 % confidence ";
   text += best.upper > 0 ? fmt::format("it loses less than {}, and {} is allowed.", loss_text(best.upper), most)
                          : fmt::format("it loses nothing, and {} would be allowed.", most);
   return text;
@@ -148,9 +157,9 @@ std::string why_not(const std::vector<Candidate>& list, const Candidate& best, c
                                         error_text(c.se)));
   }
   return close.sentence(
-             fmt::format("Cheaper, and within {} on these weights, but not by the half that other seeds' weights may need: ",
+             fmt::format("Cheaper, and within {} on these weights, but not by what weights of other seeds may need: ",
                          tolerance_text(w.study.options.tolerance)),
-             ". More seeds, or more to evaluate on, would tell.") +
+             ". More to evaluate on would tell.") +
          lossy.sentence("Cheaper, but beyond the tolerance: ") +
          unsure.sentence("Cheaper and perhaps within it, but measured too coarsely to say so: ",
                          ". More to evaluate on would tell.") +
@@ -194,7 +203,7 @@ bool within_tolerance(const StudyResult& study, const LossDelta& d) {
   return std::isfinite(d.upper) && d.upper <= allowed(study);
 }
 bool may_store(const StudyResult& study, const LossDelta& d) {
-  return std::isfinite(d.upper) && d.upper <= share_allowed(study, true) * allowed(study);
+  return std::isfinite(d.upper) && bound(study, true, d) <= share_allowed(study, true) * allowed(study);
 }
 
 // Which modules stay in more bits, what that costs, what it saves.
@@ -241,8 +250,11 @@ Recommendation recommend(const StudyResult& study) {
   r.why += mixed_words(study);
   std::string limits;
   const auto add = [&](const char* text) { limits += (limits.empty() ? "\n" : " ") + std::string(text); };
-  if (!r.uniform.empty() && r.uniform != "f32" && f32 && r.recipe != "f32")
-    add("Formats were measured on the weights that the f32 recipe trained.");
+  if (!study.formats.empty() && !f32) add("That is promised of these weights; others may lose more.");
+  if (!r.uniform.empty() && r.uniform != "f32" && f32)
+    add("Formats were measured on the weights that the f32 recipe trained with the first seed; the recommended one is meant "
+        "for "
+        "this training, whatever its seed, which is why it has to lose clearly less than the tolerance.");
   if (f32 && study.options.seeds < 2) {
     add(is_text(study) ? "One seed: the errors cover the choice of validation text, not the chance of initial weights and "
                          "batches; --seeds 3 measures that too."

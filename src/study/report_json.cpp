@@ -24,9 +24,9 @@ void add_delta(Json& j, const LossDelta& d, const std::string& name = "val_loss_
   j[name + "_se_parts"] = {{"token", number(d.se_token)}, {"window", number(d.se_window)}, {"seed", number(d.se_seed)}};
 }
 
-// Only where there is one. Of the difference, what is lost is above zero.
-void add_metric(Json& j, double value, const LossDelta& d) {
-  if (!std::isfinite(value)) return;
+// Where the study has one. Of the difference, what is lost is above zero.
+void add_metric(Json& j, bool has, double value, const LossDelta& d) {
+  if (!has) return;
   j["metric"] = number(value);
   add_delta(j, d, "metric_lost");
 }
@@ -70,17 +70,26 @@ Json modules_json(const std::vector<ModuleRounding>& modules) {
   return all;
 }
 
-Json recipe_json(const RecipeResult& r) {
+Json fields_json(const RecipeFields& f) {
+  Json modules = Json::object();
+  for (auto& [pattern, dtype] : f.modules) modules[pattern] = dtype;
+  return {{"parameters", f.parameters}, {"compute", text_or_null(f.compute)}, {"states", f.states}, {"rounding", f.rounding},
+          {"scaler", f.scaler},         {"modules", std::move(modules)}};
+}
+
+Json recipe_json(const RecipeResult& r, bool metric) {
   Json j;
   j["name"] = r.name;
   j["doc"] = r.doc;
+  j["recipe"] = fields_json(r.fields);
   j["status"] = status_name(r.status);
+  j["error"] = text_or_null(r.error);
   j["weights_sha256"] = text_or_null(r.weights_sha256);
   j["steps"] = r.steps;
   j["val_loss"] = number(r.val_loss);
   j["val_loss_se"] = number(r.val_loss_se);
   add_delta(j, r.vs_f32);
-  add_metric(j, r.metric, r.metric_vs_f32);
+  add_metric(j, metric, r.metric, r.metric_vs_f32);
   j["seed_val_losses"] = Json::array();
   for (double loss : r.seed_val_losses) j["seed_val_losses"].push_back(number(loss));
   j["step_ms"] = number(r.step_ms);
@@ -104,22 +113,21 @@ Json recipe_json(const RecipeResult& r) {
   j["rounding"] = rounding_json(r.rounding);
   j["modules"] = modules_json(r.modules);
   j["dtype_calls"] = calls_json(r.dtype_calls);
-  if (!r.error.empty()) j["error"] = r.error;
   j["nan"] = r.nan ? Json{{"op", r.nan->op}, {"module", r.nan->module}, {"step", r.nan->step}} : Json(nullptr);
   j["curve"] = curve_json(r.curve);
   return j;
 }
 
-Json format_json(const FormatResult& f) {
+Json format_json(const FormatResult& f, bool metric) {
   Json j;
   j["name"] = f.name;
   j["status"] = status_name(f.status);
-  if (!f.error.empty()) j["error"] = f.error;
+  j["error"] = text_or_null(f.error);
   j["bits_per_weight"] = number(f.bits_per_weight);
   j["bytes"] = count(f.bytes);
   j["val_loss"] = number(f.val_loss);
   add_delta(j, f.vs_f32);
-  add_metric(j, f.metric, f.metric_vs_f32);
+  add_metric(j, metric, f.metric, f.metric_vs_f32);
   j["kl"] = number(f.kl);
   j["kl_se"] = number(f.kl_se);
   j["top1_agreement"] = number(f.top1_agreement);
@@ -215,7 +223,10 @@ Json options_json(const Options& o) {
           {"seeds", o.seeds},
           {"seed", o.seed},
           {"tolerance", number(o.tolerance)},
-          {"minimize", minimize_name(o.minimize)}};
+          {"minimize", minimize_name(o.minimize)},
+          {"clip", number(o.clip)},
+          {"per_layer", o.per_layer},
+          {"shadow", o.shadow}};
 }
 }  // namespace
 
@@ -230,10 +241,13 @@ std::string report_json(const StudyResult& result) {
   if (result.model.kind.empty()) j["corpus"] = corpus_json(result.corpus);
   j["model"] = result.model.kind.empty() ? model_json(result) : own_model_json(result);
   j["options"] = options_json(result.options);
+  j["identity"] = Json::object();
+  for (auto& [name, value] : result.identity) j["identity"][name] = value;
+  const bool metric = !result.measure.metric.empty();
   j["recipes"] = Json::array();
-  for (const RecipeResult& r : result.recipes) j["recipes"].push_back(recipe_json(r));
+  for (const RecipeResult& r : result.recipes) j["recipes"].push_back(recipe_json(r, metric));
   j["formats"] = Json::array();
-  for (const FormatResult& f : result.formats) j["formats"].push_back(format_json(f));
+  for (const FormatResult& f : result.formats) j["formats"].push_back(format_json(f, metric));
   if (result.layers) j["layers"] = layers_json(*result.layers);
   const Recommendation& why = result.recommendation;
   Json kept = Json::object();

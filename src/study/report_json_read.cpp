@@ -144,6 +144,14 @@ void read_events(const Reader& r, RecipeResult& out) {
 RecipeResult read_recipe(const Reader& r) {
   RecipeResult out;
   r.get("name", out.name), r.get("doc", out.doc), read(r, out.status);
+  r.object("recipe", [&](const Reader& f) {
+    RecipeFields& to = out.fields;
+    f.get("parameters", to.parameters), f.get("compute", to.compute), f.get("states", to.states);
+    f.get("rounding", to.rounding), f.get("scaler", to.scaler);
+    f.object("modules", [&](const Reader& m) {
+      for (const auto& [pattern, dtype] : m.j.items()) m.get(pattern.c_str(), to.modules.emplace_back(pattern, "").second);
+    });
+  });
   r.get("weights_sha256", out.weights_sha256), r.get("steps", out.steps);
   r.get("val_loss", out.val_loss), r.get("val_loss_se", out.val_loss_se), read(r, out.vs_f32);
   r.get("metric", out.metric), read(r, out.metric_vs_f32, "metric_lost");
@@ -239,6 +247,10 @@ void read_context(const Reader& r, StudyResult& out) {
     o.get("minimize", minimize);
     if (minimize != "memory" && minimize != "time") o.wrong("minimize", "\"memory\" or \"time\"");
     to.minimize = minimize == "time" ? Minimize::time : Minimize::memory;
+    o.get("clip", to.clip), o.get("per_layer", to.per_layer), o.get("shadow", to.shadow);
+  });
+  r.object("identity", [&](const Reader& i) {
+    for (const auto& [name, value] : i.j.items()) i.get(name.c_str(), out.identity.emplace_back(name, "").second);
   });
 }
 }  // namespace

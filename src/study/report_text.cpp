@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "base/text.h"
 #include "study/corpus_files.h"
@@ -36,6 +37,16 @@ struct Report {
     out += fmt::format("  {:<10}{}", name, wrapped.size() > 12 ? wrapped.substr(12) : wrapped);
   }
   void table(const TextTable& t) { out += t.text(o.width, o.color); }
+  // Below a table of modules: what there was no room for.
+  void left_out(const TextTable& t, size_t modules) {
+    const size_t recipes = t.columns.size() - t.shown(o.width).size();
+    std::string more;
+    const auto add = [&](size_t n, const char* what) {
+      if (n) more += fmt::format("{}{} more {}{}", more.empty() ? "" : " and ", n, what, n == 1 ? "" : "s");
+    };
+    add(modules, "module"), add(recipes, "recipe");
+    if (!more.empty()) out += wrap_text(fmt::format("and {}, in report.html", more), o.width, "    ");
+  }
   std::string verdict(const std::string& name, const LossDelta& d) const {
     if (name == "f32" || !std::isfinite(d.upper)) return kDash;
     if (!std::isfinite(d.se)) return within_tolerance(s, d) ? "yes?" : "no?";  // its error is not known
@@ -179,6 +190,13 @@ void Report::troubles() {
     if (r.step_spread > kSpreadWorthSaying)
       busy += fmt::format("{}{} by {}", busy.empty() ? "" : ", ", r.name, percent_text(r.step_spread));
   }
+  const auto most = std::max_element(s.recipes.begin(), s.recipes.end(), [](const RecipeResult& a, const RecipeResult& b) {
+    return !(a.sampling >= b.sampling) && std::isfinite(b.sampling);
+  });
+  if (most != s.recipes.end() && std::isfinite(most->sampling))
+    out += wrap_text(
+        fmt::format("The study's own time is at most {} of that of training ({}).", percent_text(most->sampling), most->name),
+        o.width, "  ");
   if (!busy.empty())
     out += wrap_text(fmt::format("Step times are medians of turns that spread: {}; something else ran.", busy), o.width, "  ");
 }
@@ -224,6 +242,7 @@ void Report::layers() {
     t.styles.push_back(style(m.kept, Status::done));
   }
   table(t);
+  left_out(t, s.layers->modules.size() - t.rows.size());
 }
 
 void Report::modules() {
@@ -233,14 +252,23 @@ void Report::modules() {
   heading("Which modules round", "relative error of results beside wider ones, what is inside included; the worst first");
   TextTable t;
   t.columns = {{"  module", true, 0}};
+  std::vector<const RecipeResult*> looked_into;
   for (const RecipeResult& r : s.recipes)
-    if (!r.modules.empty()) t.columns.push_back({short_name(r.name, 16), false, int(t.columns.size()) - 1});
+    if (!r.modules.empty()) looked_into.push_back(&r);
+  std::vector<size_t> order(looked_into.size());  // the recommended one first, where room is for some
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_partition(order.begin(), order.end(), [&](size_t k) { return looked_into[k]->name == s.recommendation.recipe; });
+  for (size_t k : order) {
+    const bool picked = looked_into[k]->name == s.recommendation.recipe;
+    t.columns.push_back({(picked ? "\u25b8 " : "") + short_name(looked_into[k]->name, 16), false, int(t.columns.size()) - 1});
+  }
   for (size_t i = 0; i < std::min(kRows, rows.size()); ++i) {
     t.rows.push_back({format_name(std::string(size_t(2 * rows[i].depth), ' ') + rows[i].name, false)});
-    for (const ModuleRounding& m : rows[i].recipes) t.rows.back().push_back(small_text(m.error()));
+    for (size_t k : order) t.rows.back().push_back(small_text(rows[i].recipes[k].error()));
     t.styles.push_back("");
   }
   table(t);
+  left_out(t, rows.size() - t.rows.size());
 }
 
 void Report::answer() {

@@ -17,6 +17,7 @@
 #include "dyadic/io.h"
 #include "dyadic/version.h"
 #include "study/conclude.h"
+#include "study/identity.h"
 #include "study/layers.h"
 #include "study/measure.h"
 #include "study/memory_plan.h"
@@ -44,6 +45,7 @@ class StudyWork {
   train::Progress& progress_;
   Plan plan_;
   std::vector<Recipe> recipes_;
+  std::vector<std::string> formats_;
   std::map<std::string, PlanCandidate> fitted_;  // into the memory limit, by recipe; none without a limit
   Study o_;
   std::vector<Evaluation> f32_losses_;  // per seed
@@ -86,17 +88,29 @@ class StudyWork {
     return *std::find_if(recipes_.begin(), recipes_.end(), [&](const Recipe& r) { return r.name == name; });
   }
 
-  // What makes two runs the same study.
-  std::string fingerprint() {
-    return fmt::format("{}, steps {}, seeds {}, seed {}", subject_.fingerprint(s()), s().options.steps, s().options.seeds,
-                       s().options.seed);
+  // What makes two runs the same study. Tolerance and what is minimized only judge it, and modules are looked into afterwards.
+  Identity identity() {
+    const Options& o = s().options;
+    Identity all = subject_.identity(s());
+    all.insert(all.end(), {{"steps", std::to_string(o.steps)},
+                           {"seeds", std::to_string(q_.seeds)},
+                           {"seed", std::to_string(plan_.seed)},
+                           {"clip", fmt::format("{}", plan_.clip)},
+                           {"shadow", q_.shadow ? "yes" : "no"},
+                           {"recipes", fmt::format("{}", fmt::join(o.recipes, " "))}});
+    for (const Recipe& r : recipes_) all.emplace_back("recipe " + r.name, text(fields_of(r)));
+    all.emplace_back("formats", fmt::format("{}", fmt::join(formats_, " ")));
+    if (plan_.device != cpu) all.emplace_back("device", plan_.device.name());
+    return all;
   }
+  std::string fingerprint() { return joined(s().identity); }
 
   // Under a limit: how each recipe fits into it, to the same bits. OutOfMemoryError that names the least where one does not.
   void fit() {
     const int64_t limit = memory_limit() - memory_stats().total;
     if (!memory_limit()) return;
     Plan plan = plan_;
+    plan.steps = q_.steps.value_or(plan.steps);
     plan.offload_folder = q_.out.empty() ? "." : q_.out;  // there, or in a folder of it
     for (const Recipe& r : recipes_) try {
         fitted_[r.name] = plan_training(subject_, r, plan, limit, {}).chosen();
@@ -115,20 +129,22 @@ class StudyWork {
     recipes_ = chosen_recipes(q_);
     check_request(q_);
     fit();
-    auto format_names = weight_formats(*subject_.make(recipe("f32"), meta), q_.formats, subject_.all_stored());
+    formats_ = weight_formats(*subject_.make(recipe("f32"), meta), q_.formats, subject_.all_stored());
     for (const Recipe& r : recipes_) subject_.optimizer(*subject_.make(r, meta), r, plan_);  // refuses what cannot be trained
-    o_.folder = q_.out.empty() ? run_folder("study-" + q_.name, q_.resume) : q_.out;
+    o_.folder = q_.out.empty() ? run_folder("study-" + file_name(q_.name), q_.resume) : q_.out;
     make_folder();
     s().version = DYADIC_VERSION;
     s().command = q_.command;
     subject_.describe(s());
     for (const Recipe& r : recipes_) s().options.recipes.push_back(r.name);
-    s().options.formats = format_names;
+    s().options.formats = formats_;
     s().options.seeds = q_.seeds;
     s().options.seed = plan_.seed;
     s().options.tolerance = q_.tolerance;
     s().options.minimize = q_.minimize;
     s().options.time_s = q_.time_s;
+    s().options.clip = plan_.clip;
+    s().options.per_layer = q_.per_layer, s().options.shadow = q_.shadow;
     {
       const WithoutLimit measuring;
       s().machine = this_machine();
@@ -139,6 +155,7 @@ class StudyWork {
     if (resumed) take_over();
     if (!resumed && q_.time_s) s().options.steps = steps_for(*q_.time_s);
     plan_.steps = s().options.steps;
+    s().identity = identity();
     if (resumed) return;
     for (const auto& [recipe, way] : fitted_)
       if (way.choice || way.on_disk)
@@ -148,9 +165,10 @@ class StudyWork {
       RecipeResult r;
       r.name = chosen.name;
       r.doc = chosen.doc;
+      r.fields = fields_of(chosen);
       s().recipes.push_back(std::move(r));
     }
-    for (const std::string& name : format_names) {
+    for (const std::string& name : formats_) {
       FormatResult f;
       f.name = name;
       s().formats.push_back(std::move(f));
@@ -168,9 +186,11 @@ class StudyWork {
       fit();
       s() = parse_report(begun);
       plan_.steps = s().options.steps;
+      formats_ = s().options.formats;
     }
     group_.require_equal("the program", DYADIC_VERSION);
     subject_.describe(s());
+    s().identity = identity();
     group_.require_equal("the study", fingerprint());
   }
 
@@ -197,19 +217,17 @@ class StudyWork {
     StudyResult old = parse_report(std::string(std::istreambuf_iterator<char>(in), {}));
     if (!q_.steps) s().options.steps = old.options.steps;
     s().options.time_s = old.options.time_s;
-    std::string mine = fingerprint();
+    const std::string differs = difference(old.identity, identity());
+    DY_CHECK_AS(ValueError, differs.empty(),
+                "study: {} holds another study: {}; repeat the options it was begun with, or pass another {}", o_.folder,
+                differs, option("out"));
     StudyResult now = std::move(s());
     s() = std::move(old);
-    std::string theirs = fingerprint();
-    DY_CHECK_AS(ValueError, mine == theirs, "study: {} holds another study: there {}; here {}; pass another {}", o_.folder,
-                theirs, mine, option("out"));
-    DY_CHECK_AS(ValueError, now.options.recipes == s().options.recipes && now.options.formats == s().options.formats,
-                "study: {} holds a study of other recipes or formats; repeat the options it was begun with, or pass another {}",
-                o_.folder, option("out"));
     s().machine = now.machine;
     s().version = now.version;
     s().options.tolerance = now.options.tolerance;
     s().options.minimize = now.options.minimize;
+    s().options.per_layer = now.options.per_layer;
     take_results(s(), [this](const std::string& recipe) { return results_file(recipe); });
     earlier_ = std::isfinite(s().seconds) ? s().seconds : 0;
   }
@@ -273,6 +291,7 @@ class StudyWork {
     for (RecipeResult& r : s().recipes)
       if ((r.status != Status::failed || group_.size() == 1) && !train(r)) return false;
     if (!is_text(s())) note_memory(s(), subject_.other_memory());
+    subject_.add_notes(s());
     const auto plans = [&](const std::string& recipe) { return plan_of(recipe); };
     if (!time_in_turns(subject_, recipes_, plans, s(), progress_)) return false;
     write_report();

@@ -3,6 +3,7 @@
 
 #include "account/machine.h"
 #include "base/check.h"
+#include "device/limit.h"
 #include "dyadic/ops.h"
 #include "study/numbers.h"
 #include "study/own_subject.h"
@@ -17,6 +18,17 @@
 
 namespace dyadic::inline v1::study {
 namespace {
+
+// A limit for a while: that of a study.
+struct Limited {
+  const int64_t before = memory_limit();
+  explicit Limited(int64_t limit) {
+    DY_CHECK_AS(ValueError, limit >= 0, "study: memory_limit is {}; bytes, above 0", limit);
+    if (limit) set_memory_limit(limit);
+  }
+  ~Limited() { set_memory_limit(before); }
+  Limited(const Limited&) = delete;
+};
 
 // One number per sample: the mean over what else there is.
 Tensor per_sample(const Tensor& t) { return t.dim() > 1 ? mean(t.flatten(1), {-1}) : t; }
@@ -51,6 +63,7 @@ Study study(const MakeModel& make_model, const Batches& batches, const Loss& los
   DY_CHECK_AS(ValueError, loss, "study: there is no loss; pass a function of the model and a batch");
   DY_CHECK_AS(ValueError, o.metric.name.empty() == !o.metric.function, "study: the metric has a {} and no {}",
               o.metric.function ? "function" : "name, " + o.metric.name + ",", o.metric.function ? "name" : "function");
+  DY_CHECK_AS(ValueError, o.device == cpu || o.device.is_cuda(), "study: device is {}; cpu, or a cuda device", o.device.name());
   DY_CHECK_AS(ValueError, !o.schedule.empty() || o.schedule_options.begin() == o.schedule_options.end(),
               "study: schedule_options are of a schedule; name that too");
   OwnSubject subject(make_model, batches, loss, o);
@@ -67,7 +80,8 @@ Study study(const MakeModel& make_model, const Batches& batches, const Loss& los
   q.name = o.name.empty() ? subject.kind() : o.name;
   q.out = o.out;
   q.resume = o.resume;
-  q.plan = {1000, o.seed, o.clip};
+  q.plan = {1000, o.seed, o.clip, o.device};
+  const Limited limited(o.memory_limit);
   DY_CHECK_AS(ValueError, !o.steps || !o.time_s, "study: steps and time exclude each other; give one");
   train::Progress progress(o.progress ? train::Progress::standard_error() : train::Progress::silent());
   return run_study(subject, q, progress);

@@ -39,17 +39,19 @@ class Subject : public Judged {
   virtual std::unique_ptr<optim::Optimizer> optimizer(const nn::Module& model, const Recipe& recipe, const Plan& plan) = 0;
   virtual std::unique_ptr<optim::Schedule> schedule(optim::Optimizer& optimizer, const Plan& plan) = 0;
   virtual std::unique_ptr<Stream> stream(const Plan& plan) = 0;
-  virtual data::Value blank() = 0;                         // a batch on meta, for the dry run
-  virtual data::Value short_blank() { return {}; }         // the shorter last one of an epoch, which may take more workspace
+  virtual data::Value blank() = 0;  // a batch on meta, for the dry run
+  // The shorter last one of an epoch, which may take more workspace, if so many steps come to it.
+  virtual data::Value short_blank(int64_t /*steps*/) { return {}; }
   virtual int64_t bytes_ahead() const { return 0; }        // of batches that others have ready while one is trained on
   virtual std::string other_memory() const { return {}; }  // what training's memory depends on beside the first batch
   virtual Tensor mean_loss(nn::Module& model, const data::Value& batch) = 0;
   virtual int64_t items() const = 0;             // of a batch: what has a loss of its own
   virtual int64_t evaluation_steps() const = 0;  // as many batches of training hold as much as the evaluation
 
-  // Reports. The fingerprint says what makes two studies the same, beside steps and seeds.
+  // Reports. The identity says what makes two studies the same, beside options that all subjects have.
   virtual void describe(StudyResult& result) const = 0;
-  virtual std::string fingerprint(const StudyResult& result) const = 0;
+  virtual void add_notes(StudyResult& /*result*/) const {}  // what was found on the way
+  virtual Identity identity(const StudyResult& result) const = 0;
   // The trained model into a folder, as model.safetensors and what else belongs to it.
   virtual void save(const nn::Module& model, const std::string& folder, const io::Metadata& metadata) const;
   virtual void load(nn::Module& model, const std::string& folder) const;

@@ -105,10 +105,19 @@ void TextSubject::describe(StudyResult& s) const {
   s.model = {preset_, "", m.layers, m.heads, m.width, m.block, setup_.batch, m.vocab, shape.num_parameters(), kUnknown};
 }
 
-std::string TextSubject::fingerprint(const StudyResult& s) const {
+Identity TextSubject::identity(const StudyResult& s) const {
   const ModelInfo& m = s.model;
-  return fmt::format("preset {}, layers {}, heads {}, width {}, block {}, batch {}, vocabulary {}, tokens {}, corpus {}",
-                     m.preset, m.layers, m.heads, m.width, m.block, m.batch, m.vocabulary, s.corpus.tokens, s.corpus.sha256);
+  Identity all{{"preset", m.preset}};
+  for (auto [name, size] : {std::pair{"layers", m.layers},
+                            {"heads", m.heads},
+                            {"width", m.width},
+                            {"block", m.block},
+                            {"batch", m.batch},
+                            {"vocabulary", m.vocabulary}})
+    all.emplace_back(name, std::to_string(size));
+  all.emplace_back("tokens", s.corpus.tokens);
+  all.emplace_back("corpus", s.corpus.sha256);
+  return all;
 }
 
 void TextSubject::save(const nn::Module& model, const std::string& folder, const io::Metadata& metadata) const {

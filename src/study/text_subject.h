@@ -47,7 +47,7 @@ class TextSubject : public Subject {
   bool all_stored() const override { return true; }
   int64_t window() const override { return setup_.model.block; }
   void describe(StudyResult& result) const override;
-  std::string fingerprint(const StudyResult& result) const override;
+  Identity identity(const StudyResult& result) const override;
   void save(const nn::Module& model, const std::string& folder, const io::Metadata& metadata) const override;
   void load(nn::Module& model, const std::string& folder) const override;
 

@@ -2,6 +2,7 @@
 #include "study/text_table.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "base/check.h"
 #include "base/text.h"
@@ -33,30 +34,43 @@ std::string wrap_text(std::string_view text, int width, std::string_view indent)
   return out;
 }
 
-std::string TextTable::text(int width, bool color) const {
-  std::vector<size_t> shown(columns.size());
-  std::vector<int> cells(columns.size());
-  for (size_t c = 0; c < columns.size(); ++c) {
-    shown[c] = c;
-    cells[c] = display_width(columns[c].title);
-    for (const auto& row : rows) {
-      DY_ASSERT(row.size() == columns.size());
+namespace {
+std::vector<int> cells_of(const TextTable& t) {
+  std::vector<int> cells;
+  for (size_t c = 0; c < t.columns.size(); ++c) {
+    cells.push_back(display_width(t.columns[c].title));
+    for (const auto& row : t.rows) {
+      DY_ASSERT(row.size() == t.columns.size());
       cells[c] = std::max(cells[c], display_width(row[c]));
     }
   }
-  const auto total = [&] {
-    int sum = 0;
-    for (size_t c : shown) sum += cells[c] + 2;
-    return sum;
-  };
-  while (total() > width) {
+  return cells;
+}
+int total(const std::vector<int>& cells, const std::vector<size_t>& shown) {
+  int sum = 0;
+  for (size_t c : shown) sum += cells[c] + 2;
+  return sum;
+}
+}  // namespace
+
+std::vector<size_t> TextTable::shown(int width) const {
+  const std::vector<int> cells = cells_of(*this);
+  std::vector<size_t> shown(columns.size());
+  std::iota(shown.begin(), shown.end(), size_t{0});
+  while (total(cells, shown) > width) {
     const auto worst =
         std::max_element(shown.begin(), shown.end(), [&](size_t a, size_t b) { return columns[a].rank < columns[b].rank; });
     if (columns[*worst].rank == 0) break;
     shown.erase(worst);
   }
+  return shown;
+}
+
+std::string TextTable::text(int width, bool color) const {
+  std::vector<int> cells = cells_of(*this);
+  const std::vector<size_t> shown = this->shown(width);
   // Then its names: rows begin with them.
-  const int names = std::min(cells[0], std::max(24, cells[0] - std::max(0, total() - width)));
+  const int names = std::min(cells[0], std::max(24, cells[0] - std::max(0, total(cells, shown) - width)));
   cells[0] = names;
   std::string out;
   const auto line = [&](const std::vector<std::string>& row, const std::string& style) {

@@ -19,7 +19,8 @@ struct TableColumn {
 struct TextTable {
   std::vector<TableColumn> columns;
   std::vector<std::vector<std::string>> rows;
-  std::vector<std::string> styles;  // per row: an ANSI sequence, or empty
+  std::vector<std::string> styles;             // per row: an ANSI sequence, or empty
+  std::vector<size_t> shown(int width) const;  // columns that there is room for
   std::string text(int width, bool color) const;
 };
 

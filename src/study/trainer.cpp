@@ -164,12 +164,12 @@ DryRun predict(Subject& subject, const Recipe& recipe, const Plan& plan) {
   {
     Trainer t(subject, recipe, plan, meta);
     reset_peak_memory_stats(meta);
-    t.step();
+    if (plan.steps > 1) t.step();
     Counting::clear();
     Counting counting;
-    t.step();  // this one holds the optimizer's states from its beginning
+    t.step();  // of several, this one holds the optimizer's states from its beginning
     d.flops = Counting::flops();
-    if (const data::Value last = subject.short_blank(); last.kind() != data::Value::Kind::none) t.step(last);
+    if (const data::Value last = subject.short_blank(plan.steps); last.kind() != data::Value::Kind::none) t.step(last);
     fill_bytes(d.bytes, memory_stats(meta), before, &Amount::predicted);
     for (Amount Bytes::* of : {&Bytes::data, &Bytes::peak}) *(d.bytes.*of).predicted += subject.bytes_ahead();
   }

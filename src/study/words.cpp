@@ -20,6 +20,14 @@ std::string short_name(const std::string& name, int most) {
   return name.substr(0, head) + "\u2026" + name.substr(tail);
 }
 
+std::string file_name(std::string name) {
+  for (size_t i = 0; i < name.size(); ++i) {
+    const auto c = static_cast<unsigned char>(name[i]);
+    if (c < ' ' || c == 127 || c == '/' || c == '\\' || (c == '.' && (i == 0 || name[i - 1] == '-'))) name[i] = '-';
+  }
+  return name.substr(0, 100);
+}
+
 std::string g_package_folder;
 
 std::string in_one_line(std::string_view what) {

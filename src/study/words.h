@@ -8,6 +8,9 @@ namespace dyadic::inline v1::study {
 // A name in at most so many columns of a terminal: its middle becomes an ellipsis, since names differ at their ends.
 std::string short_name(const std::string& name, int most);
 
+// A name as part of a folder's: what means something in a path, or cannot be typed, becomes a dash.
+std::string file_name(std::string name);
+
 // The folder of the Python package that this is a part of, with a slash behind it; empty: of none.
 extern std::string g_package_folder;
 

@@ -303,6 +303,45 @@ TEST(OwnStudy, AShadowTellsWhichModulesRound) {
   EXPECT_EQ(report_json(parse_report(found.json())), found.json());
 }
 
+// Products of f8 codes have values of their scales, 10,000 times those of the model: they must not hide what its inputs lose.
+TEST(OwnStudy, FewerBitsRoundMoreInTheSameOrderAsTheOutput) {
+  const auto wide = [] {
+    auto model = std::make_shared<nn::Sequential>();
+    model->append(std::make_shared<nn::Linear>(256, 256)), model->append(std::make_shared<nn::ReLU>());
+    model->append(std::make_shared<nn::Linear>(256, 8));
+    return std::shared_ptr<nn::Module>(model);
+  };
+  Generator g(3);
+  std::vector<Value> batches;
+  for (int i = 0; i < 4; ++i) batches.push_back(Value::List{randn({64, 256}, g), randint(0, 8, {64}, g, i64)});
+  StudyFolder f;
+  const Study found = study(wide, batches, losses,
+                            {.evaluation = batches,
+                             .steps = 20,
+                             .recipes = {recipe("bf16"), {.compute = f16, .scaler = true}, {.compute = f8e4m3fn}},
+                             .formats = {"bf16"},
+                             .shadow = true,
+                             .out = f / "a",
+                             .progress = false});
+  const auto model = wide();
+  const Tensor x = batches[0][0].tensor(), exact = (*model)(x);
+  const auto output_error = [&](DType compute) {
+    const Autocast low(compute);
+    const Tensor off = (*model)(x).to(f32) - exact;
+    return std::sqrt((sum(square(off)) / sum(square(exact))).item());
+  };
+  const double bf16_out = output_error(bf16), f8_out = output_error(f8e4m3fn);
+  EXPECT_GT(f8_out, 10 * bf16_out);
+  for (const ModuleRow& row : module_rows(found.result)) {
+    if (row.path == "1") continue;  // ReLU rounds nothing
+    const auto error = [&](int k) { return row.recipes[size_t(k)].error(); };
+    EXPECT_GT(error(1), 3 * error(2)) << row.name;  // bf16 and f16: 8 and 11 bits
+    EXPECT_GT(error(3), 3 * error(1)) << row.name;  // f8e4m3fn: 4
+    EXPECT_GT(error(3), f8_out / 10) << row.name;
+    EXPECT_LT(error(3), f8_out * 3) << row.name;
+  }
+}
+
 TEST(OwnStudy, ALossThatIsNotFiniteNamesItsOrigin) {
   StudyFolder f;
   Loader l;

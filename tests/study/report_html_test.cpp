@@ -5,9 +5,12 @@
 
 #include <algorithm>
 #include <cctype>
+#include <map>
+#include <regex>
 #include <string>
 #include <vector>
 
+#include "base/text.h"
 #include "sample_result.h"
 #include "study/charts.h"
 #include "study/svg.h"
@@ -116,6 +119,31 @@ TEST(ReportHtml, NamesAreText) {
     EXPECT_FALSE(has(html, "<blink")) << html.substr(html.find("<blink") - 100, 200);
     EXPECT_TRUE(has(html, "&lt;blink&gt;&amp;&#34;&#39;"));
     expect_sound(html);
+  }
+}
+
+// On a narrow page a name and a value share a line, and the last tick ends within the drawing.
+TEST(ReportHtml, NarrowBarsKeepTheirTextApart) {
+  StudyResult s = sample_result(20);
+  s.recipes[1].name = "bfloat16-weights-with-8-bit-states-and-stochastic-rounding";
+  constexpr double kWidth = 400;
+  for (const std::string& svg : {speed_chart(s, kWidth), bytes_chart(s, kWidth)}) {
+    const std::regex text(R"re(<text class="([^"]*)" x="([\d.]+)" y="([\d.-]+)"([^>]*)>([^<]*)<)re");
+    std::map<std::string, double> names;  // by line, where the name ends
+    int ticks = 0;
+    for (std::sregex_iterator i(svg.begin(), svg.end(), text), end; i != end; ++i) {
+      const std::smatch& m = *i;
+      const double x = std::stod(m[2]), wide = kPerColumn * display_width(m[5].str());
+      const bool ends = m[4].str().find("end") != std::string::npos, middle = m[4].str().find("middle") != std::string::npos;
+      const double left = ends ? x - wide : middle ? x - wide / 2 : x;
+      EXPECT_LE(left + wide, kWidth + 1) << m[0];
+      ticks += m[1].str() == "tick";
+      if (m[1].str().starts_with("name")) names[m[3]] = left + wide;
+      if (m[1].str() != "value") continue;
+      EXPECT_LE(names.at(m[3]), left) << m[0];
+    }
+    EXPECT_EQ(names.size(), s.recipes.size());
+    EXPECT_EQ(ticks > 0, svg.find("Bytes by category") != std::string::npos);
   }
 }
 

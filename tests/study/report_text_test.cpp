@@ -56,6 +56,39 @@ TEST(ReportText, TroublesAndUnknowns) {
   EXPECT_FALSE(says(report_text(StudyResult{}), "nan"));
 }
 
+TEST(ReportText, WhatThereIsNoRoomForIsCounted) {
+  StudyResult s = sample_result(20);
+  for (RecipeResult& r : s.recipes)
+    for (int i = 0; i < 15; ++i)
+      r.modules.push_back({.module = "block" + std::to_string(i), .elements = 4, .squared = 1, .squared_difference = 1e-6});
+  const auto table = [&](int width) {
+    const std::string text = report_text(s, {width, false});
+    const size_t begin = text.find("Which modules round");
+    return text.substr(begin, text.find("\nRecommendation") - begin);
+  };
+  const std::string narrow = table(60), wide = table(140);
+  EXPECT_TRUE(says(narrow, "    module           \u25b8 pure-bf16-sr")) << narrow;  // the recommended one first
+  EXPECT_TRUE(says(narrow, "and 4 more modules and ")) << narrow;                   // 16 with the whole
+  EXPECT_TRUE(says(narrow, " more recipes, in report.html")) << narrow;
+  EXPECT_TRUE(says(wide, "    and 4 more modules, in report.html")) << wide;
+  for (RecipeResult& r : s.recipes) r.modules.resize(2);
+  EXPECT_FALSE(says(table(140), " more ")) << table(140);
+}
+
+TEST(ReportText, TellsTheStudysOwnTime) {
+  StudyResult s = sample_result(20);
+  EXPECT_FALSE(says(report_text(s), "own time"));
+  s.recipes[0].sampling = 0.021, s.recipes[3].sampling = 0.034;
+  EXPECT_TRUE(says(report_text(s), "The study's own time is at most 3.40 % of that of training (" + s.recipes[3].name + ")."))
+      << report_text(s);
+}
+
+TEST(Words, ANameAsPartOfAFolder) {
+  for (auto [name, folder] :
+       {std::pair{"char", "char"}, {"Net 2.1", "Net 2.1"}, {"../../evil", "------evil"}, {"..", "--"}, {"a/b\\c\n", "a-b-c-"}})
+    EXPECT_EQ(file_name(name), folder);
+}
+
 TEST(Numbers, Bytes) {
   EXPECT_EQ(bytes_text(Count(0)), "0 B");
   EXPECT_EQ(bytes_text(Count(812)), "812 B");
