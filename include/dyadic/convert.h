@@ -34,8 +34,8 @@ struct ConvertOptions {
   // fits no tensor of what is written.
   std::vector<std::pair<std::string, std::string>> map = {};
   std::vector<std::pair<std::string, std::string>> otherwise = {};  // the same after those, whether or not they fit any
-  // What tensors of that name become that would else stay what they are: where no rule but "otherwise" is for them, or its format
-  // does not fit them.
+  // What tensors of that name become that would else stay what they are: where no rule but "otherwise" is for them, or its
+  // format does not fit them.
   std::vector<std::pair<std::string, std::string>> instead = {};
   SaveOptions save = {};
   void (*progress)(void* context, size_t done, size_t total) = nullptr;  // before each tensor

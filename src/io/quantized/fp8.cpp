@@ -13,8 +13,8 @@ namespace {
 Block block_of(const json& config, const std::string& path) { return sizes_of(config, "weight_block_size", path); }
 int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-// Of f8 `shape`, rows x cols, with scales of that shape. Shapes alone name no size of tiles: 2 x 2 scales of 144 x 160 are those of
-// tiles of 128 x 128 as of 72 x 80. Where the configuration has none it is the one that DeepSeek's have, or MX's.
+// Of f8 `shape`, rows x cols, with scales of that shape. Shapes alone name no size of tiles: 2 x 2 scales of 144 x 160 are
+// those of tiles of 128 x 128 as of 72 x 80. Where the configuration has none it is the one that DeepSeek's have, or MX's.
 DType dtype_of(const Pieces& p, DType code, DType scale, const std::vector<int64_t>& shape, const std::vector<int64_t>& s,
                const Block& given) {
   const std::string type = code == f8e4m3fn ? "f8e4m3fn" : "f8e5m2";

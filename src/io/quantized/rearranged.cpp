@@ -18,8 +18,8 @@ constexpr int64_t kRearrangedBlock = kGgmlBlock;
 
 constexpr float kMostF16 = 65520;  // from here on it rounds to infinity
 
-// Of 32 codes, from the lowest bits of the first word on, to a block's: of up to 4 bits, with `top` xored and `plus` added, byte
-// j has the elements j and j + 16.
+// Of 32 codes, from the lowest bits of the first word on, to a block's: of up to 4 bits, with `top` xored and `plus` added,
+// byte j has the elements j and j + 16.
 struct CodeOrder {
   int bits;
   uint32_t top, plus;
@@ -62,7 +62,8 @@ struct Heads {
         if (s != 0 && !(std::abs(s) >= 0x1p-14f && std::abs(s) < kMostF16)) return false;
     if (!least.defined()) return true;
     const Tensor wide = least.to(f32);
-    return std::ranges::all_of(std::span(wide.data<float>(), size_t(wide.numel())), [](float m) { return std::abs(m) < kMostF16; });
+    return std::ranges::all_of(std::span(wide.data<float>(), size_t(wide.numel())),
+                               [](float m) { return std::abs(m) < kMostF16; });
   }
 };
 

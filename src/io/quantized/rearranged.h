@@ -4,8 +4,8 @@
 
 namespace dyadic::inline v1::io {
 
-// The block format of ggml that has a code for each of these integers' codes: q4_0 and q8_0 of integers of 2, 3, 4 and of 8 bits,
-// q4_1 of up to 4 bits with zero points or offsets. Undefined for others, and where a block of 32 could cross groups.
+// The block format of ggml that has a code for each of these integers' codes: q4_0 and q8_0 of integers of 2, 3, 4 and of 8
+// bits, q4_1 of up to 4 bits with zero points or offsets. Undefined for others, and where a block of 32 could cross groups.
 DType blocks_for(DType integers);
 
 // `t` in dtype `to`, with the same codes, where that is possible; else undefined:

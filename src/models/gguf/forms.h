@@ -35,8 +35,8 @@ struct Form {
   Tensor (*take_both)(const Tensor& first, const Tensor& second, const Dims& d) = nullptr;
 
   DType dtype(DType of, int64_t columns) const {
-    const bool kept =
-        blocks == viewed || (blocks == turned_round && rows_move_within(of, columns)) || (blocks == moved && rows_move(of, columns)) || (blocks == decoded && !of.is_blocked());
+    const bool kept = blocks == viewed || (blocks == turned_round && rows_move_within(of, columns)) ||
+                      (blocks == moved && rows_move(of, columns)) || (blocks == decoded && !of.is_blocked());
     return kept ? of : f32;
   }
   // What put, take and the others are given.
