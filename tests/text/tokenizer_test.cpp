@@ -31,7 +31,7 @@ TEST(tokenizer, merges_over_spaces_are_found_in_long_texts) {
     j["normalizer"] = {{"type", "Replace"}, {"pattern", {{"String", " "}}}, {"content", "\u2581"}};
     j["model"] = {{"type", "BPE"},
                   {"vocab", {{"a", 0}, {"\u2581", 1}, {"a\u2581", 2}, {"\u2581a", 3}, {"\u2581\u2581", 4}, {"<unk>", 5}}},
-                  {"merges", {over ? json({"a", "\u2581"}) : json({"\u2581", "\u2581"}), json({"\u2581", "a"})}},
+                  {"merges", json::array({json::array({over ? "a" : "\u2581", "\u2581"}), json::array({"\u2581", "a"})})},
                   {"unk_token", "<unk>"},
                   {"fuse_unk", true}};
     const Tokenizer t = Tokenizer::from_json(j.dump());
