@@ -34,13 +34,16 @@ struct ConvertOptions {
   // fits no tensor of what is written.
   std::vector<std::pair<std::string, std::string>> map = {};
   std::vector<std::pair<std::string, std::string>> otherwise = {};  // the same after those, whether or not they fit any
+  // What tensors of that name become that would else stay what they are: where no rule but "otherwise" is for them, or its
+  // format does not fit them.
+  std::vector<std::pair<std::string, std::string>> instead = {};
   SaveOptions save = {};
   void (*progress)(void* context, size_t done, size_t total) = nullptr;  // before each tensor
   void* context = nullptr;
 };
 struct Converted {
   std::string name;
-  DType from, to;
+  DType from, to;    // from: as the file has it
   std::string kept;  // why it is not what was asked for
   Difference difference;
 };

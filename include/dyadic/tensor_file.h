@@ -19,6 +19,7 @@ struct TensorInfo {
   uint64_t bytes = 0;  // in the file
   // Of a dtype in blocks whose rows run along another dimension than the last: the dimensions in the order of its storage.
   std::vector<int64_t> order = {};
+  DType own = {};  // of the tensor that this one is made of, where that had to be decoded; else undefined
 };
 
 class TensorFile {

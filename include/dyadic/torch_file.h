@@ -116,7 +116,8 @@ TorchFile read_torch(const std::string& path, const std::vector<std::string>& al
 Value load_torch(const std::string& path);
 
 // As PyTorch 2 writes it: torch.load(path, weights_only=True) opens it. Tensors that share their memory share it in the file,
-// which appears whole or not at all. ValueError for objects, dtypes that PyTorch has not, and what contains itself.
+// which appears whole or not at all. ValueError for objects other than sparse tensors as PyTorch makes them, dtypes that
+// PyTorch has not, and what contains itself.
 void save_torch(const std::string& path, const Value& value);
 
 }  // namespace dyadic::inline v1::io

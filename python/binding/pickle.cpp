@@ -38,10 +38,12 @@ Tensor tensor_from_bytes(nb::bytes bytes, const std::vector<int64_t>& sizes, DTy
 
 }  // namespace
 
-void add_torch_files(nb::module_& m);  // torch_files.cpp
+void add_torch_files(nb::module_& m);   // torch_files.cpp
+void add_tensor_files(nb::module_& m);  // tensor_files.cpp
 
 void add_pickle(nb::module_& m) {
   add_torch_files(m);
+  add_tensor_files(m);
   m.def("_tensor_bytes", tensor_bytes);
   m.def("_tensor_from_bytes", tensor_from_bytes);
 }

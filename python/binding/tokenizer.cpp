@@ -55,6 +55,15 @@ void add_tokenizer(nb::module_& m) {
           },
           nb::arg("text"), nb::arg("add_special_tokens") = true, "The ids of a text.")
       .def(
+          "encode",
+          [](const Tokenizer& t, nb::bytes text, bool add_special_tokens) {
+            const std::string_view bytes(text.c_str(), text.size());
+            Unlocked unlocked;
+            return t.encode(bytes, add_special_tokens);
+          },
+          nb::arg("text"), nb::arg("add_special_tokens") = true,
+          "Of any bytes: those that are no UTF-8 come back from decode_bytes where the vocabulary has bytes.")
+      .def(
           "encode_prompt",
           [](const Tokenizer& t, const std::string& text) {
             Unlocked unlocked;
@@ -67,6 +76,14 @@ void add_tokenizer(nb::module_& m) {
             return text::valid_utf8(t.decode(ids, skip_special_tokens));
           },
           nb::arg("ids"), nb::arg("skip_special_tokens") = false, "The text of ids; bytes that are no UTF-8 become U+FFFD.")
+      .def(
+          "decode_bytes",
+          [](const Tokenizer& t, const std::vector<int64_t>& ids, bool skip_special_tokens) {
+            const std::string bytes = t.decode(ids, skip_special_tokens);
+            return nb::bytes(bytes.data(), bytes.size());
+          },
+          nb::arg("ids"), nb::arg("skip_special_tokens") = false,
+          "The bytes of ids, UTF-8 or not: of a part of a character, too.")
       .def(
           "apply_chat_template",
           [](const Tokenizer& t, nb::object messages, nb::object tools, bool add_generation_prompt, bool tokenize,

@@ -63,7 +63,18 @@ class ToPython {
       if (const Value* versions = n.state.find("_metadata")) out.attr("_metadata") = value(*versions);
     return out;
   }
+  // numpy's, from what it is given: a version, shape, dtype, whether it lies by columns, bytes.
+  nb::object array(const Node& n) {
+    const Value::List empty, &s = n.state.kind() == Kind::tuple ? n.state.items() : empty;
+    const bool right = s.size() == 5 && s[2].kind() == Kind::dtype && s[2].node()->dtype &&
+                       (s[4].kind() == Kind::bytes || (s[4].kind() == Kind::object && s[4].node()->text == "builtins.bytes"));
+    DY_CHECK_AS(ValueError, right, "it has an array of numpy's that is no plain numbers");
+    const Node& type = *s[2].node();
+    return of_module("dyadic._torch_file", "numpy_array")(value(s[1]), type.dtype.long_name(), type.text == ">" ? ">" : "<",
+                                                          value(s[3]), value(s[4]));
+  }
   nb::object object(const Node& n) {
+    if (n.text.starts_with("numpy.") && n.text.ends_with("multiarray._reconstruct")) return array(n);
     const nb::object args = n.kind == Kind::global ? nb::object(nb::none()) : value(n.args);
     nb::list entries;
     for (auto& [key, v] : n.entries) entries.append(nb::make_tuple(value(key), value(v)));
@@ -83,7 +94,7 @@ class ToPython {
       case Kind::complex:
         return checked(PyComplex_FromDoubles(n.re, n.im));
       case Kind::dtype:
-        return checked(wrap(n.dtype));
+        return n.dtype ? checked(wrap(n.dtype)) : text(n);
       case Kind::device:
         return place_of(cpu);  // tensors are read to the CPU, wherever they were
       case Kind::list:
@@ -103,6 +114,7 @@ class ToPython {
 
 class FromPython {
   std::unordered_map<PyObject*, Value> made_;
+  std::vector<nb::object> kept_;  // made on the way: made_ knows objects by their address
   nb::object ordered_ = of_module("collections", "OrderedDict"), counter_ = of_module("collections", "Counter");
   int depth_ = 0;
 
@@ -156,8 +168,21 @@ class FromPython {
     if (nb::hasattr(o, "_metadata")) v.node()->state = Value::dict({{"_metadata", value(o.attr("_metadata"))}});
     return v;
   }
+  static Value object(const char* name, Value args) {
+    Value v = leaf(Kind::object, name);
+    v.node()->args = std::move(args);
+    return v;
+  }
+  // (layout, (indices ..., values, size)).
+  Value sparse(const nb::object& parts) {
+    kept_.push_back(parts);
+    const Value layout = object("torch.serialization._get_layout", Value::tuple({value(parts[0])}));
+    return object("torch._utils._rebuild_sparse_tensor", Value::tuple({layout, value(parts[1])}));
+  }
   Value whole(nb::handle o) {
     if (is_tensor(o.ptr())) {
+      if (tensor_of(o.ptr()).is_meta())
+        if (const nb::object parts = of_module("dyadic._torch_file", "sparse_parts")(o); !parts.is_none()) return sparse(parts);
       Value v(tensor_of(o.ptr()));
       v.node()->parameter = is_parameter(o.ptr());
       return v;

@@ -14,6 +14,7 @@ import os
 
 from . import _dyadic
 from ._copying import has_plain_memory
+from ._functions import strided as _strided
 from ._dyadic import Parameter, Tensor
 from ._size import Size
 from .utils._pytree import tree_map_only
@@ -50,6 +51,11 @@ def _views(tensors, base, first):
     return {name: [base, t.storage_offset() - first, list(t.shape), list(t.stride())] for name, t in tensors.items()}
 
 
+def _check_dense(name, t):
+    if t.layout is not _strided:
+        raise ValueError(f"save: {name} is a sparse tensor, which safetensors has no place for; give the file a name that ends in .pt")
+
+
 class _Writer:
     def __init__(self):
         self.tensors, self._names = {}, {}
@@ -57,6 +63,7 @@ class _Writer:
     def tensor(self, t):
         name = self._names.get(id(t))
         if name is None:
+            _check_dense("a part", t)
             name = self._names[id(t)] = str(len(self.tensors))
             self.tensors[name] = t.detach()
         if isinstance(t, Parameter):
@@ -151,16 +158,18 @@ def _save_pickle(obj, f, pickle_module):
 
 
 @_ignored("pickle_protocol", why="what is pickled is in Python's own default protocol")
-def save(obj, f, metadata=None, *, format=None, pickle_module=None, pickle_protocol=2):
+def save(obj, f, metadata=None, *, format=None, pickle_module=None, pickle_protocol=2, _use_new_zipfile_serialization=True):
     """Writes tensors, numbers, text, and lists, tuples, sets and dicts of them to a path or a file object, whole or not at all. Scaled
     tensors keep their bits. A dict of tensors is a safetensors file under its names; metadata is a dict of text beside it. Whatever
     holds other objects (a module) is pickled; its state_dict() is the safer thing to save. pickle_module: what
     pickles it, instead of pickle. format="torch": a file that PyTorch's torch.load opens, of tensors and plain data alone, and so
-    without a format a file that is called .pt, .pth or .bin, where PyTorch has the dtypes; "safetensors": as above, whatever the
-    file is called."""
+    without a format or metadata whatever is not called .safetensors, where PyTorch has the dtypes; "safetensors": as above, whatever the
+    file is called. _use_new_zipfile_serialization=False, the form before PyTorch 1.6, is only read."""
+    if not _use_new_zipfile_serialization:
+        raise ValueError("save: the form of files before PyTorch 1.6 is only read, not written; leave _use_new_zipfile_serialization out")
     if format == "torch":
         return _save_torch(obj, f, metadata)
-    if format is None and not metadata and isinstance(f, (str, os.PathLike)) and _dyadic._is_torch_name(os.fspath(f)):
+    if format is None and not metadata and (hasattr(f, "write") or not os.fsdecode(f).endswith(".safetensors")):
         try:
             return _save_torch(obj, f, None)
         except (TypeError, ValueError):  # PyTorch has no form for it
@@ -213,6 +222,8 @@ def _views_by_name(tensors):
 def _save_data(obj, f, metadata):
     metadata = dict(metadata or {})
     if isinstance(obj, dict) and all(isinstance(k, str) and isinstance(v, Tensor) for k, v in obj.items()):
+        for k, v in obj.items():
+            _check_dense(repr(k), v)
         tensors = {k: v.detach() for k, v in obj.items()}
         views = _views_by_name(tensors)
         if isinstance(obj, collections.OrderedDict):
@@ -290,7 +301,10 @@ def _load_pickle(path, name, weights_only, pickle_module):
 
 
 # Files of other kinds, by their first bytes, and what reads them.
-_OTHERS = {b"\x93NUMPY": "an array of numpy's: utils.data.load_npy() reads it", b"GGUF": "a GGUF file: from_pretrained() reads the model in it"}
+_OTHERS = {
+    b"\x93NUMPY": "an array of numpy's: utils.data.load_npy() reads it",
+    b"GGUF": "a GGUF file: from_pretrained() reads the model in it, serialization.open() its tensors",
+}
 
 
 @functools.cache
@@ -308,7 +322,7 @@ def _load(path, name, weights_only, pickle_module):
 
     head = _head(path)
     if is_torch_file(head):
-        return load_torch_file(path, name)
+        return load_torch_file(path, name, weights_only)
     if head.startswith(_PICKLE):
         return _load_pickle(path, name, weights_only, pickle_module)
     for begin, kind in _OTHERS.items():

@@ -42,6 +42,17 @@ def _sparse(layout, parts):
     return sparse.sparse_coo_tensor(indices, values[at.values()].reshape(-1), size).coalesce()
 
 
+def sparse_parts(t):
+    """(layout, what PyTorch makes one of again) of a sparse tensor; None of another."""
+    from ._sparse_tensor import SparseTensor
+
+    if not isinstance(t, SparseTensor):
+        return None
+    if t.is_sparse_csr:
+        return "torch.sparse_csr", (t.crow_indices().detach(), t.col_indices().detach(), t.values().detach(), t.shape)
+    return "torch.sparse_coo", (t._indices().detach(), t._values().detach(), t.shape, t.is_coalesced())
+
+
 def _meta(dtype, size, stride, requires_grad):
     from ._more_functions import empty_strided
 
@@ -57,10 +68,22 @@ _TENSORS = {
 }
 
 
+_NUMPY = [f"numpy.{core}.multiarray._reconstruct" for core in ("_core", "core")]  # what makes its arrays
+
+
+def numpy_array(shape, dtype, order, by_columns, data):
+    import numpy
+
+    flat = numpy.frombuffer(data, numpy.dtype(dtype).newbyteorder(order))
+    return flat.reshape(shape, order="F" if by_columns else "C").astype(numpy.dtype(dtype))
+
+
 def _make(name, raw, args, items, entries, state):
     """An object of a class that the user has allowed; the class itself without args."""
     from .serialization import _find
 
+    if name == "builtins.bytes" and args == ():  # of an empty array
+        return b""
     found = _TENSORS.get(name) or _find(*name.rsplit(".", 1))
     if found is None:
         raise ValueError(f"it asks for {name} in a way that is not allowed")
@@ -81,16 +104,29 @@ def _make(name, raw, args, items, entries, state):
     return made
 
 
-def load_torch_file(path, name):
+def _is_numpys(path):
+    try:
+        return _dyadic._open_tensors(path).kind == "npz"
+    except (ValueError, RuntimeError, OSError):
+        return False
+
+
+def load_torch_file(path, name, weights_only=True):
     from .serialization import _names
 
+    # Arrays of numbers are data as well, which PyTorch reads when it is told to trust them or the file.
+    allowed = [*_TENSORS, *_names()]
+    if not weights_only or any(n in allowed for n in _NUMPY):
+        allowed += [*_NUMPY, "numpy.ndarray", "builtins.bytes"]
     try:
-        return _dyadic._load_torch(path, [*_TENSORS, *_names()], _make)
+        return _dyadic._load_torch(path, allowed, _make)
     except MemoryError:
         raise
     except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError) as e:
         from ._serialization import _errors
 
+        if _is_numpys(path):
+            raise _errors()[1](f"load: {name} is an archive of numpy's: serialization.open() gives its tensors") from None
         reason = str(e).removeprefix(f"{path}: ").replace("which is no data and is not run; save the model's state_dict() instead",
                                                           "which is no data; save the model's state_dict() instead, or allow it: serialization.add_safe_globals")
         raise _errors()[1](f"load: {name}: not a file of torch.save that can be read: {reason}") from None

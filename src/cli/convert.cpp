@@ -65,7 +65,8 @@ int convert(const ConvertCommandOptions& o, const Common& common) {
     exact += t.difference.exact;
     std::string name = io::quote_name(t.name);
     name = name.substr(1, name.size() - 2);
-    if (!t.kept.empty()) notes += fmt::format("{} stays {}: {}\n", name, t.to.name(), t.kept);
+    if (!t.kept.empty())
+      notes += fmt::format("{} {} {}: {}\n", name, t.to == t.from ? "stays" : "becomes", t.to.name(), t.kept);
     if (!t.difference.exact)
       table.row({name, t.from.name(), t.to.name(), fmt::format("{:.4g}", t.difference.max_abs),
                  fmt::format("{:.4g}", t.difference.rmse)});

@@ -77,11 +77,13 @@ Json compare_files(const io::TensorFile& a, const io::TensorFile& b) {
 
 int diff(const DiffOptions& o, const Common& common) {
   install_interrupt_handler();
-  const auto a = io::open(o.a), b = io::open(o.b);
   Json out;
   try {
+    const auto a = io::open(o.a), b = io::open(o.b);
     out = compare_files(*a, *b);
-  } catch (const Stopped&) { return kInterrupted; }
+  } catch (const Stopped&) { return kInterrupted; } catch (const Error& e) {
+    throw UsageError(e.what());  // 1 says that they differ
+  }
   print(common.json ? json_text(out) : text_of(out));
   const bool equal = out["missing"].empty() && out["extra"].empty() && out["reshaped"].empty() && out["changed"].empty();
   return equal ? kDone : kFailed;
@@ -90,7 +92,8 @@ int diff(const DiffOptions& o, const Common& common) {
 Run setup_diff(Options& options) {
   auto o = std::make_shared<DiffOptions>();
   options.required("a", o->a, "A", "a file of tensors, an index.json, or a model's folder")
-      .required("b", o->b, "B", "another; the exit code is 1 where they differ");
+      .required("b", o->b, "B",
+                "another; the exit code is 0 where they are equal, 1 where they differ, 2 where one cannot be read");
   return [o](const Common& common) { return diff(*o, common); };
 }
 

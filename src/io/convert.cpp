@@ -56,16 +56,19 @@ class ConvertedFile final : public TensorFile {
   ConvertedFile(const TensorFile& source, const ConvertOptions& o)
       : TensorFile(source.path()), source_(source), o_(o), prints(source.tensors().size()) {
     for (const TensorInfo& t : source.tensors()) {
-      Converted c{t.name, t.dtype, t.dtype, "", {}};
-      if (const DType wanted = target(t); wanted && wanted != t.dtype) {
+      Converted c{t.name, t.own ? t.own : t.dtype, t.dtype, "", {}};
+      const DType wanted = target(t);
+      if (wanted && wanted != t.dtype) {
         try {
           make_tensor(t.shape, wanted, meta);  // its blocks may not fit
           DY_CHECK_AS(ValueError, wanted.format()->can_encode(), "{} is only decoded", wanted.name());
           c.to = wanted;
         } catch (const Error& e) { c.kept = e.what(); }
       }
+      if (const DType other = instead(t); other && (!wanted || !c.kept.empty())) c.to = other;
       tensors_.push_back(t);
       tensors_.back().dtype = c.to;
+      tensors_.back().own = {};
       if (c.to != t.dtype) tensors_.back().stored = c.to.name(), tensors_.back().order = {};
       report.push_back(std::move(c));
     }
@@ -100,6 +103,16 @@ class ConvertedFile final : public TensorFile {
     if (!o_.format || !t.dtype) return {};
     const bool number = t.dtype.is_scaled() || t.dtype.format()->def->kind == Kind::floating;
     return number && (!o_.format.is_scaled() || t.shape.size() >= 2) ? o_.format : DType();
+  }
+  DType instead(const TensorInfo& t) const {
+    for (const auto& [pattern, format] : o_.map)
+      if (matches(pattern, t.name)) {
+        if (format == "keep") return {};
+        break;
+      }
+    for (const auto& [name, format] : o_.instead)
+      if (name == t.name) return DType::parse(format);
+    return {};
   }
 };
 

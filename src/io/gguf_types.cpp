@@ -1,6 +1,7 @@
 // The types of ggml that files name by number, and which dtype each is. Numbers and sizes are ggml's (ggml.h, ggml-common.h).
 #include "formats/format.h"
 #include "io/gguf.h"
+#include "io/quantized/rearranged.h"
 
 namespace dyadic::inline v1::io {
 namespace {
@@ -69,8 +70,11 @@ DType nearest_ggml_dtype(DType d, int64_t columns) {
   const auto fits = [&](DType to) { return columns % find_ggml_type(to)->elements == 0; };
   if (find_ggml_type(d)) return fits(d) ? d : f32;
   if (!d.is_scaled()) return d.is_floating_point() || d.format()->def->kind == Kind::floating ? (d.bits() < 16 ? f16 : d) : d;
-  const bool even = std::string_view(d.format()->def->name).starts_with("i");  // codes at equal distances
-  const DType near = d.bits() > 4 ? q8_0 : !even ? iq4_nl : d.format()->params.zero ? q4_1 : q4_0;
+  const Format& f = *d.format();
+  const std::string_view name = f.def->name;
+  if (name == "i2" && f.params.granularity == Granularity::tensor && !f.params.zero && fits(tq2_0)) return tq2_0;  // BitNet's
+  const bool integers = name[0] == 'i' || name[0] == 'u', codebook = !integers && d.bits() <= 4;
+  const DType kept = blocks_for(d), near = kept ? kept : codebook ? iq4_nl : q8_0;
   return fits(near) ? near : f32;
 }
 

@@ -11,6 +11,9 @@
 
 namespace dyadic::inline v1::io {
 
+// PyTorch's dtypes that none here is, but whose tensors are read: a Kind::dtype without a dtype, that has this text.
+inline constexpr const char *kComplexHalf = "complex32", *kFloat4Pairs = "float4_e2m1fn_x2";
+
 using Node = Value::Node;
 inline constexpr int kMostDepth = 256;  // lists in lists
 

@@ -100,6 +100,7 @@ void Pickle::push_global(std::string module, std::string name) {
       top().node()->dtype = d;
       return;
     }
+  if (module == "torch" && (name == kComplexHalf || name == kFloat4Pairs)) return stack_.push_back(node(Kind::dtype, name));
   std::string full = module + "." + name;
   if (!is_data(full) && std::ranges::find(globals_, full) == globals_.end()) {
     if (globals_.size() == 10000) wrong("it asks for more than 10000 classes and functions");
@@ -135,6 +136,7 @@ Value Pickle::known_to_numpy(const std::string& name, const Value::List& a) {
   }
   if (a.size() != 2 || a[0].kind() != Kind::dtype || a[1].kind() != Kind::bytes) return {};
   const std::string& bytes = a[1].node()->text;
+  if (!a[0].node()->dtype) return {};
   return int64_t(bytes.size()) == a[0].node()->dtype.itemsize() ? number_of(*a[0].node(), bytes) : Value();
 }
 
@@ -196,7 +198,7 @@ Value Pickle::known(const std::string& name, const Value& args) {
 void Pickle::build(const Value& to, Value state) {
   Node* n = to.node();
   const Kind kind = to.kind();
-  if (kind == Kind::dtype) {  // numpy's: its version, byte order ...
+  if (kind == Kind::dtype && n->dtype) {  // numpy's: its version, byte order ...
     if (state.kind() == Kind::tuple && state.items().size() > 1 && state.items()[1].kind() == Kind::text)
       n->text = state.items()[1].text();
   } else if (kind == Kind::dict || kind == Kind::object) {

@@ -84,7 +84,7 @@ class Torch final : public TensorFile {
     }
     if (name.size() > room_) bad(this->path(), "the names of its tensors are longer than the file");
     room_ -= name.size();
-    infos_.push_back({name, v.result(), v.stored, v.sizes, uint64_t(v.numel) * uint64_t(v.dtype.itemsize())});
+    infos_.push_back({name, v.result(), v.stored, v.shape(), uint64_t(v.numel) * uint64_t(v.dtype.itemsize())});
     if (v.quantizer && v.quantizer->to.is_scaled() && v.quantizer->axis) infos_.back().order = {1, 0};
     nodes_.push_back(&n);
   }

@@ -136,12 +136,13 @@ Tensor TorchReader::read(const Stored& s, DType dtype) const {
 Tensor TorchReader::values_of(const Tensor& t, const TorchView& v) const {
   if (v.quantizer) return with_scales(t, v);
   const NoGrad guard;
-  const Tensor turned = v.conj ? conj(t) : t;
+  const Tensor own = v.pairs ? view_as_complex(t.to(f32).contiguous()) : t;
+  const Tensor turned = v.conj ? conj(own) : own;
   return v.neg ? -turned : turned;
 }
 
 Tensor TorchReader::map(const std::string& name, const TorchView& v) const {
-  if (v.numel == 0) return make_tensor(v.sizes, v.result(), cpu);
+  if (v.numel == 0) return make_tensor(v.shape(), v.result(), cpu);
   const Stored& s = stored_[size_t(v.storage)];
   const int64_t item = v.dtype.itemsize();
   if (big_endian_ || (s.entry && s.entry->method))
@@ -166,7 +167,8 @@ void TorchReader::read_all() {
   for (const std::shared_ptr<Node>& n : tensors_) {
     if (n.use_count() == 1) continue;  // the values do not hold it
     const TorchView& v = view(*n);
-    n->tensor = v.numel ? values_of(make_view(of(v), v.sizes, v.strides, v.offset), v) : make_tensor(v.sizes, v.result(), cpu);
+    n->tensor =
+        v.numel ? values_of(make_view(of(v), v.sizes, v.strides, v.offset), v) : make_tensor(v.shape(), v.result(), cpu);
     if (n->requires_grad) n->tensor.requires_grad_();
   }
   tensors_.clear();

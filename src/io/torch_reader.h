@@ -24,12 +24,14 @@ struct TorchView {  // a tensor
   DType dtype;
   bool whole = false;                        // a storage itself, of one dimension
   bool conj = false, neg = false;            // the memory has the values' conjugates, or the negated
+  bool pairs = false;                        // of f16, the last dimension, that are one number of c64
   std::string stored;                        // "torch.FloatStorage"
   int64_t offset = 0, numel = 0, reach = 0;  // elements: before the first; of the tensor; from the first to behind the last
   std::vector<int64_t> sizes, strides;
   std::shared_ptr<const TorchQuantizer> quantizer;  // dtype is that of its codes
 
-  DType result() const { return quantizer ? quantizer->to : dtype; }
+  DType result() const { return quantizer ? quantizer->to : pairs ? c64 : dtype; }
+  std::vector<int64_t> shape() const { return {sizes.begin(), sizes.end() - (pairs ? 1 : 0)}; }
 };
 
 class TorchReader {
@@ -74,6 +76,7 @@ class TorchReader {
   Value call(const std::string& name, const Value& args);
   Value tensor(TorchView v, bool requires_grad, bool parameter);
   Value strided(const Value::List& args, DType dtype);
+  Value foreign(const Value::List& args);
   Value quantized(const Value::List& args);
   Tensor with_scales(const Tensor& codes, const TorchView& v) const;
   Tensor values_of(const Tensor& t, const TorchView& v) const;

@@ -1,6 +1,7 @@
 // What the pickles of torch.save ask for to make tensors: memory by its key, and views of it.
 #include <algorithm>
 
+#include "base/log.h"
 #include "dyadic/dtype.h"
 #include "io/bad_file.h"
 #include "io/torch_reader.h"
@@ -130,13 +131,36 @@ Value TorchReader::strided(const Value::List& a, DType dtype) {
   return tensor(std::move(v), grad, false);
 }
 
+// Of a dtype that none here is: complex32 widened to c64, pairs of float4 as the bytes that they are.
+Value TorchReader::foreign(const Value::List& a) {
+  const std::string& name = a[6].node()->text;
+  Value made;
+  if (name == kFloat4Pairs) {
+    made = strided(a, u8);
+    warn(fmt::format("{}: a tensor of torch.{} is read as its bytes, uint8", file_->path(), name));
+  } else if (std::vector<int64_t> sizes, strides;
+             a[1].kind() == Kind::integer && sizes_of(a[2], sizes) && sizes_of(a[3], strides)) {
+    constexpr int64_t kMost = int64_t(1) << 60;
+    if (a[1].integer() > kMost || std::ranges::any_of(strides, [](int64_t s) { return s > kMost; })) return {};
+    Value::List halves = a, in_sizes, in_strides;
+    for (const int64_t n : sizes) in_sizes.push_back(n);
+    for (const int64_t n : strides) in_strides.push_back(2 * n);
+    in_sizes.push_back(2), in_strides.push_back(1);
+    halves[1] = a[1].integer() * 2, halves[2] = Value::tuple(in_sizes), halves[3] = Value::tuple(in_strides);
+    made = strided(halves, f16);
+    if (made.node()) views_[size_t(made.node()->index)].pairs = true;
+  }
+  if (made.node()) views_[size_t(made.node()->index)].stored = "torch." + name;
+  return made;
+}
+
 Value TorchReader::call(const std::string& name, const Value& args) {
   const Value::List& a = args.items();
   if (name == "torch._utils._rebuild_tensor" || name == "torch._utils._rebuild_tensor_v2") return strided(a, {});
   if (name == "torch._utils._rebuild_qtensor") return quantized(a);
   if (name == "torch._utils._rebuild_tensor_v3") {
     if (a.size() < 7 || a[6].kind() != Kind::dtype) return {};
-    return a[6].node()->dtype ? strided(a, a[6].node()->dtype) : Value();
+    return a[6].node()->dtype ? strided(a, a[6].node()->dtype) : foreign(a);
   }
   if (name.starts_with("torch._utils._rebuild_parameter")) {
     const Node* data = a.size() >= 2 ? a[0].node() : nullptr;

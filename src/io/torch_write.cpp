@@ -29,6 +29,11 @@ const char* storage_class(DType d) {
   return "";
 }
 
+bool is_sparse(const Value::Node& n) {
+  return !n.raw && n.args.kind() == Kind::tuple &&
+         (n.text == "torch._utils._rebuild_sparse_tensor" || n.text == "torch.serialization._get_layout");
+}
+
 std::string utf8_of_latin1(std::string_view bytes) {
   std::string out;
   for (const char c : bytes)
@@ -247,6 +252,15 @@ class TorchWriter {
         DY_CHECK_AS(ValueError, n.dtype && n.text.empty() && (!storage_class(n.dtype) || *storage_class(n.dtype)),
                     "save_torch: PyTorch has no dtype {}", n.dtype ? n.dtype.name() : "of this kind");
         return global("torch", n.dtype.long_name());
+      case Kind::object:
+        if (is_sparse(n)) {  // what PyTorch's own reader knows to make
+          const size_t dot = n.text.rfind('.');
+          global(n.text.substr(0, dot), n.text.substr(dot + 1));
+          value(n.args);
+          out_ += 'R';
+          return;
+        }
+        [[fallthrough]];
       default:
         fail<ValueError>("save_torch: an object of {}, which is no plain data", quote_name(n.text));
     }

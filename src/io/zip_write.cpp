@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "io/bad_file.h"
 #include "io/zip.h"
 
 namespace dyadic::inline v1::io {
@@ -54,6 +55,11 @@ void ZipWriter::put(std::string_view bytes) {
 
 void ZipWriter::add(const std::string& name, std::initializer_list<std::string_view> pieces, bool deflated) {
   DY_CHECK_AS(ValueError, name.size() <= 0xffff, "zip: a name of {} bytes; 65535 is the most", name.size());
+  // Tools that unpack an archive write what its names say. Readers here never do, and take such names for names.
+  const bool outside = name.starts_with('/') || name.find_first_of(std::string_view("\\\0", 2)) != name.npos ||
+                       ("/" + name + "/").find("/../") != std::string::npos || name.find(':') == 1;
+  DY_CHECK_AS(ValueError, !outside, "zip: the name {} would lie outside of the folder that it is unpacked in; rename it",
+              quote_name(name));
   ZipEntry e;
   e.name = name;
   e.method = deflated ? 8 : 0;

@@ -56,10 +56,9 @@ Converted to_gguf(const std::string& folder, const std::string& config_path, con
   keys.emplace_back("general.quantization_version", uint32_t(2));
   const std::shared_ptr<io::TensorFile> named = gguf_of(weights, config, std::move(keys));
   io::ConvertOptions o = kept(by_gguf_names(options, *weights, config));
-  if (!o.format)
-    for (auto& [name, dtype] : without_ggml_type(*weights, config))
-      if (const auto t = std::ranges::find(named->tensors(), name, &io::TensorInfo::name); t != named->tensors().end())
-        o.otherwise.emplace_back(name, io::nearest_ggml_dtype(dtype, t->shape.back()).name());
+  for (auto& [name, dtype] : without_ggml_type(*weights, config))
+    if (const auto t = std::ranges::find(named->tensors(), name, &io::TensorInfo::name); t != named->tensors().end())
+      o.instead.emplace_back(name, io::nearest_ggml_dtype(dtype, t->shape.back()).name());
   return io::convert(*named, out, o);
 }
 

@@ -23,6 +23,7 @@ class Bpe : public Model {
   std::array<int32_t, 256> bytes_;        // ids of the characters that stand for bytes; -1: none
   std::array<int32_t, 256> byte_tokens_;  // <0x00> ... <0xFF>
   bool all_bytes_ = true;                 // bytes_ has them all, and they are what a word begins with
+  bool spaces_begin_ = true;              // no merge goes on over a kSpace that follows another character
 
   void add_symbols(std::string_view word, std::vector<int32_t>& symbols) const {
     bool pending = false;  // an unknown character that was not written yet
@@ -104,6 +105,20 @@ class Bpe : public Model {
     std::erase(s, -1);
   }
   static constexpr size_t kShort = 64;
+  static constexpr std::string_view kSpace = "\u2581";
+
+  // Of a text of many words, where the next one begins: at a space after another character.
+  static size_t end_of_word(std::string_view text, size_t from) {
+    for (size_t i = from; (i = text.find(kSpace, i)) != text.npos; i += kSpace.size())
+      if (i > from && !text.substr(from, i - from).ends_with(kSpace)) return i;
+    return text.size();
+  }
+  void merge(std::string_view word, std::vector<int32_t>& symbols, Ids& ids) const {
+    symbols.clear();
+    add_symbols(word, symbols);
+    symbols.size() <= kShort ? merge_short(symbols) : merge_long(symbols);
+    ids.insert(ids.end(), symbols.begin(), symbols.end());
+  }
 
  public:
   explicit Bpe(BpeParts parts) : p_(std::move(parts)), merges_(p_.merges.size()) {
@@ -121,9 +136,11 @@ class Bpe : public Model {
                   valid_utf8(!left    ? a
                              : !right ? b
                                       : both));
+      spaces_begin_ = spaces_begin_ && end_of_word(both, 0) == both.size();
       auto [m, made] = merges_.emplace(pair_key(*left, *right), {rank, *id});
       if (!made) *m = {rank, *id};
     }
+    spaces_begin_ = spaces_begin_ && p_.prefix.empty() && p_.suffix.empty() && v.find(kSpace);
     p_.merges = {};
     for (size_t i = 0; i < 256; ++i) {
       bytes_[i] = v.find(byte_characters()[i]).value_or(-1);
@@ -143,6 +160,11 @@ class Bpe : public Model {
         return;
       }
     std::vector<int32_t> symbols;
+    if (spaces_begin_ && !byte_level) {  // word by word: one heap for all of a text is slow
+      for (size_t i = 0, end; i < piece.size(); i = end)
+        merge(piece.substr(i, (end = end_of_word(piece, i)) - i), symbols, ids);
+      return;
+    }
     symbols.reserve(piece.size());
     if (byte_level && all_bytes_)
       for (char c : piece) symbols.push_back(bytes_[uint8_t(c)]);

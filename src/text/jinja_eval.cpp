@@ -126,6 +126,8 @@ Value Interpreter::arithmetic(Op op, const Value& a, const Value& b, int line) {
       for (uint64_t i = 0; i < n; ++i) s += *a.text;
     return s;
   }
+  if (op == Op::modulo && a.is_text())
+    wrong(line, "the sign % of a str, which would format it, is not supported; ~ joins texts");
   if (!a.is_number() || !b.is_number()) wrong(line, "no arithmetic of a {} and a {}", kind_name(a), kind_name(b));
   if (op == Op::divide || a.kind == Kind::number || b.kind == Kind::number) {
     const double x = a.as_double(), y = b.as_double();

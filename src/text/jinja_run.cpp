@@ -259,6 +259,8 @@ Value Interpreter::eval(const Expr& e) {
     }
     case Op::call: {
       const Value f = eval(*e.parts[0]);
+      if (!f.is_defined() && e.parts[0]->op == Op::attribute)
+        wrong(e.line, "the method \"{}\" is not supported, or what it is called of has none", shown(e.parts[0]->name));
       if (!f.is_defined()) wrong(e.line, "\"{}\" is not defined", shown(f.text ? *f.text : e.parts[0]->name));
       return call(f, arguments(e));
     }

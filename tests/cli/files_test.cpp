@@ -88,6 +88,9 @@ TEST(Files, Diff) {
   EXPECT_EQ(j["changed"][0]["different"], 1);
   EXPECT_GT(j["changed"][0]["max_abs"], 90);
   EXPECT_NE(run({"diff", path, other}).out.find("missing: h.weight"), std::string::npos);
+  EXPECT_EQ(run({"diff", path, folder / "nowhere.safetensors"}).code, 2);
+  std::filesystem::resize_file(other, 40);
+  EXPECT_EQ(run({"diff", path, other}).code, 2);
 }
 
 }  // namespace

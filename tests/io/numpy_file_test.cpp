@@ -4,6 +4,7 @@
 #include "dyadic/data_files.h"
 #include "dyadic/memmap.h"
 #include "dyadic/tensor_file.h"
+#include "io/bad_file.h"
 #include "io/zip.h"
 #include "tests/io/helpers.h"
 #include "tests/test_data.h"
@@ -71,7 +72,14 @@ TEST(NumpyFile, WritesWhatItReads) {
             "npy: numpy has no dtype for bf16; convert it first");
   EXPECT_EQ(error_of([&] { io::save_npz(f / "y.npz", {{"a", zeros({1})}, {"a", zeros({1})}}); }),
             "save_npz: the name \"a\" is there twice; rename one");
+  // What an archive's names say, other tools write where it is unpacked.
+  for (const char* name : {"../a", "x/../../a", "/a", "a\\b", "C:a"})
+    EXPECT_EQ(error_of([&] { io::save_npz(f / "y.npz", {{name, zeros({1})}}); }),
+              "zip: the name " + io::quote_name(name + std::string(".npy")) +
+                  " would lie outside of the folder that it is unpacked in; rename it")
+        << name;
   EXPECT_FALSE(fs::exists(f / "y.npz"));
+  io::save_npz(f / "z.npz", {{"x/y..z", zeros({1})}});
 }
 
 TEST(NumpyFile, DamageIsSeen) {

@@ -121,14 +121,8 @@ TEST_P(Quantized, SavedAgainItIsTheSame) {
   for (const io::TensorInfo& t : theirs->tensors()) {
     ASSERT_TRUE(ours->has(t.name)) << t.name;
     const Tensor is = ours->get(t.name), was = theirs->get(t.name);
-    if (t.name.ends_with("quant_map") || t.name.ends_with("global_scale")) {
-      // bitsandbytes' own differ between machines; NVFP4's is kept as its inverse, which rounds
+    if (t.name.ends_with("global_scale")) {  // NVFP4's is kept as its inverse, which rounds
       EXPECT_LE(apart(is, was), 2e-7) << t.name;
-    } else if (t.name.find("quant_state") != std::string::npos) {
-      const auto text = [](const Tensor& bytes) {
-        return std::string(static_cast<const char*>(bytes.data_ptr()), size_t(bytes.numel()));
-      };
-      EXPECT_EQ(json::parse(text(is)), json::parse(text(was))) << t.name;
     } else {
       EXPECT_EQ(content(is), content(was)) << t.name;
     }
@@ -254,7 +248,7 @@ TEST(QuantizedConversion, WhatIsNotExactSaysHowFarItIs) {
 TEST(QuantizedConversion, ZeroPointsBecomeMinimums) {
   const Folder there;
   int weights = 0;
-  for (const char* name : {"awq", "ct_int4_asym"}) {
+  for (const char* name : {"awq", "ct_int4_asym", "gptq_asym3"}) {
     const auto was = io::open(quantized_folder(name));
     for (const io::Converted& t : convert_linears(quantized_folder(name), there / "out.gguf", "q4_1")) {
       if (t.to != q4_1) continue;
@@ -286,8 +280,9 @@ TEST(QuantizedErrors, OfTheOthers) {
   const std::string weight = "weight \"" + kStem + "\": ";
   EXPECT_EQ(with("fp8", [](Changed& c) { c.tensors.erase(kWeight + "_scale_inv"); }),
             "tensor \"" + kWeight + "\": config.json says that it is quantized by fp8, and its scales are not there");
-  EXPECT_EQ(with("fp8", [](Changed& c) { c.tensors[kWeight + "_scale_inv"] = ones({2, 5}); }),
-            "weight \"" + kWeight + "\": scales [2, 5] do not fit [32, 144] in blocks of 128 x 128");
+  EXPECT_EQ(
+      with("fp8", [](Changed& c) { c.tensors[kWeight + "_scale_inv"] = ones({2, 5}); }),
+      "weight \"" + kWeight + "\": scales [2, 5] do not fit [32, 144] in blocks of 128 x 128, which the configuration says");
   EXPECT_NE(with("fp8", [](Changed& c) { c.config["quantization_config"]["weight_block_size"] = {0, 128}; }), "");
   EXPECT_EQ(with("ct_int4", [](Changed& c) { c.tensors[kWeight + "_shape"] = full({2}, int64_t(1) << 60, i64); }),
             weight + "its weight_shape is [1152921504606846976, 1152921504606846976]");
@@ -304,6 +299,41 @@ TEST(QuantizedErrors, OfTheOthers) {
   const std::string experts = "model.layers.0.mlp.experts.down_proj";
   EXPECT_EQ(with("mxfp4", [&](Changed& c) { c.tensors[experts + "_scales"] = zeros({4, 32, 2}, u8); }),
             "weight \"" + experts + "\": \"" + experts + "_scales\": expected [4, 32, 1], and it is [4, 32, 2]");
+}
+
+// What the configuration says counts; where it says nothing, DeepSeek's size, and none that shapes might suggest: 2 x 2 scales
+// of 144 x 160 could be those of 72 x 80.
+TEST(Quantized, SizesOfTilesAreNotGuessed) {
+  const std::string name = "model.layers.0.mlp.down_proj.weight";
+  for (const json& size : {json(), json({64, 64}), json({256, 256}), json({128, 128})}) {
+    Changed c("fp8");
+    c.config["quantization_config"]["weight_block_size"] = size;
+    const bool right = size.is_null() || size[0] == 128;
+    EXPECT_EQ(c.error().empty(), right) << size;
+    if (!right) { EXPECT_TRUE(c.error().ends_with(", which the configuration says")) << c.error(); }
+  }
+  Changed c("fp8");
+  c.config["quantization_config"].erase("weight_block_size");
+  EXPECT_EQ(c.error(), "");
+  c.tensors[name + "_scale_inv"] = ones({3, 4});  // 48 x 40, as it seems
+  EXPECT_EQ(c.error(), "weight \"" + name +
+                           "\": scales [3, 4] do not fit [144, 160] in blocks of 128 x 128, and the configuration says no "
+                           "other size");
+  c.tensors[name + "_scale_inv"] = ones({144, 1});
+  EXPECT_EQ(c.error(), "");
+  c.tensors[name + "_scale_inv"] = ones({1, 144});  // of no rows
+  EXPECT_NE(c.error(), "");
+  Changed other("ct_float8");  // a size of its own name
+  for (auto& [key, t] : other.tensors)
+    if (key.ends_with("_proj.weight_scale")) {
+      const IntList s = other.tensors[key.substr(0, key.size() - 6)].sizes();
+      t = ones({(s[0] + 15) / 16, (s[1] + 31) / 32}, f16);
+    }
+  json& weights = other.config["quantization_config"]["config_groups"]["group_0"]["weights"];
+  weights["strategy"] = "block", weights["block_structure"] = {16, 32};
+  EXPECT_EQ(other.error(), "");
+  weights["block_structure"] = {16, 16};
+  EXPECT_NE(other.error(), "");
 }
 
 TEST(Quantized, AutoRoundIsGptqOrAwq) {

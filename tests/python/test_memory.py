@@ -135,9 +135,9 @@ def test_save_and_load(tmp_path, where):
     assert after["quantized"].dtype == before["quantized"].dtype and after["bytes"] == b"\0\xff"
 
 
-def saved(obj):
+def saved(obj, format="safetensors"):
     f = io.BytesIO()
-    dy.save(obj, f)
+    dy.save(obj, f, format=format)
     f.seek(0)
     return dy.load(f)
 

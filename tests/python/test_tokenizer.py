@@ -50,3 +50,12 @@ def test_mistakes_are_value_errors(tmp_path):
     with pytest.raises(ValueError, match="id of no token"):
         t.decode([-1])
     assert t.decode(t.encode("words") + [10**9]) == "words"  # models have rows for more ids than there are tokens
+
+
+def test_bytes_that_are_no_text():
+    t = dyadic.Tokenizer.load(DATA / "gpt2.json")
+    for raw in (b"\xff\xfe", b"a\xf0\x9f", "Grüße".encode(), b""):
+        assert t.decode_bytes(t.encode(raw)) == raw
+    assert t.encode("Grüße".encode()) == t.encode("Grüße")
+    first = t.encode("\U0001f600")[:1]
+    assert t.decode(first) == "\ufffd" and "\U0001f600".encode().startswith(t.decode_bytes(first))

@@ -73,7 +73,7 @@ def test_tensors_that_are_not_strided_memory():
 
 def test_the_name_says_whose_file_it_is(tmp_path):
     x = {"w": dy.ones(2, 3), "step": 3}
-    for ending, is_torchs in [("pt", True), ("pth", True), ("bin", True), ("safetensors", False), ("ckpt", False)]:
+    for ending, is_torchs in [("pt", True), ("pth", True), ("bin", True), ("safetensors", False), ("ckpt", True)]:
         path = tmp_path / f"x.{ending}"
         dy.save(x, path)
         assert zipfile.is_zipfile(path) == is_torchs
@@ -195,3 +195,97 @@ def test_refused_arrays(tmp_path):
         np.savez(tmp_path / "a.npz", a)
         with pytest.raises(ValueError, match=f"arr_0.npy.*{why}"):
             data.load_npz(tmp_path / "a.npz")
+
+
+def globals_of(path):
+    """What its pickle asks for, and what it calls."""
+    import pickletools
+
+    with zipfile.ZipFile(path) as z:
+        bytes_ = z.read(next(n for n in z.namelist() if n.endswith("data.pkl")))
+    return {arg for op, arg, _ in pickletools.genops(bytes_) if op.name == "GLOBAL"}
+
+
+def test_sparse_tensors_are_saved_as_pytorch_saves_them(tmp_path):
+    coo = dy.sparse_coo_tensor([[0, 1, 1], [2, 0, 0]], [1.0, 2.0, 3.0], (2, 3))
+    whole = {"coo": coo, "coalesced": coo.coalesce(), "csr": dy.eye(3).to_sparse_csr(), "dense": dy.arange(3), "none": dy.eye(2).to_sparse() * 0}
+    dy.save(whole, tmp_path / "s.pt")
+    dy.save(coo, tmp_path / "bare.pt")
+    x = dy.load(tmp_path / "s.pt")
+    for name, t in whole.items():
+        assert x[name].layout is t.layout, name
+        assert dy.equal(x[name].to_dense() if name != "dense" else x[name], t.to_dense() if name != "dense" else t), name
+    assert not x["coo"].is_coalesced() and x["coalesced"].is_coalesced()
+    assert dy.equal(dy.load(tmp_path / "bare.pt").to_dense(), coo.to_dense())
+    theirs = globals_of(DATA / "torch_kinds.pt")  # PyTorch's own, with the same kinds of tensors
+    for path in (tmp_path / "s.pt", tmp_path / "bare.pt"):
+        ours = globals_of(path)
+        assert {"torch._utils _rebuild_sparse_tensor", "torch.serialization _get_layout"} <= ours
+        assert ours <= theirs | {"torch FloatStorage", "torch LongStorage", "torch Size", "collections OrderedDict", "torch._utils _rebuild_tensor_v2"}
+    with pytest.raises(ValueError, match="'coo' is a sparse tensor, which safetensors has no place for"):
+        dy.save({"coo": coo}, tmp_path / "s.safetensors")
+
+
+def test_what_is_not_called_safetensors_is_pytorchs(tmp_path):
+    state = dy.nn.Linear(2, 2).state_dict()
+    there = io.BytesIO()
+    dy.save(state, there)
+    assert there.getvalue()[:4] == b"PK\x03\x04"
+    there.seek(0)
+    assert dy.equal(dy.load(there)["weight"], state["weight"])
+    for name in ("model.ckpt", "pytorch_model.bin", "noending", "x.pt", b"bytes.tar"):
+        path = tmp_path / (name if isinstance(name, str) else name.decode())
+        dy.save(state, path)
+        assert path.read_bytes()[:4] == b"PK\x03\x04", name
+        assert dy.equal(dy.load(path)["bias"], state["bias"])
+    for path, more in (("a.safetensors", {}), ("b.ckpt", {"format": "safetensors"}), ("c", {"metadata": {"x": "y"}})):
+        dy.save(state, tmp_path / path, **more)
+        assert (tmp_path / path).read_bytes()[8:9] == b"{", path
+    dy.save({"q": dy.ones(1, 32).to("q8_0")}, tmp_path / "q.ckpt")  # which PyTorch has no form for
+    assert dy.load(tmp_path / "q.ckpt")["q"].dtype.name == "q8_0"
+    dy.save(state, tmp_path / "z.pt", _use_new_zipfile_serialization=True)
+    with pytest.raises(ValueError, match="the form of files before PyTorch 1.6 is only read"):
+        dy.save(state, tmp_path / "z.pt", _use_new_zipfile_serialization=False)
+
+
+def test_files_of_any_kind_open_lazily():
+    from dyadic import serialization
+
+    for name, kind in (("numpy_stored.npz", "npz"), ("types.gguf", "gguf"), ("torch_dtypes.pt", "torch")):
+        f = serialization.open(DATA / name)
+        assert f.kind == kind and len(f) == len(list(f)) > 1 and isinstance(f.metadata, dict)
+        first = next(iter(f))
+        assert first in f and isinstance(f[first], dy.Tensor) and "nowhere" not in f and f.get("nowhere") is None
+        with pytest.raises(KeyError):
+            f["nowhere"]
+    assert serialization.open(DATA / "numpy_stored.npz")["f4"].flatten().tolist() == [0, 1, 2, 3, 4, 5]
+    for name in ("numpy_stored.npz", "types.gguf"):
+        with pytest.raises(pickle.UnpicklingError, match=r"serialization.open\(\)"):
+            dy.load(DATA / name)
+
+
+def test_dtypes_that_are_not_here():
+    with pytest.warns(UserWarning, match="torch.float4_e2m1fn_x2 is read as its bytes"):
+        x = dy.load(DATA / "torch_others.pt")
+    half = dy.tensor([[1 + 2j, 3 - 4j], [0.5j, -1]])
+    assert x["half"].dtype is dy.complex64 and dy.equal(x["half"], half) and dy.equal(x["turned"], half.t()) and dy.equal(x["row"], half[1])
+    assert x["pairs"].tolist() == [[0x10, 0x32], [0x54, 0x76]] and x["pairs"].dtype is dy.uint8 and x["plain"].tolist() == [0, 1, 2]
+    from dyadic import serialization
+
+    with pytest.warns(UserWarning):
+        f = serialization.open(DATA / "torch_others.pt")
+    assert dy.equal(f["half"], half) and dy.equal(f["row"], half[1])
+
+
+def test_arrays_of_numpys_in_pickles():
+    from numpy._core.multiarray import _reconstruct
+
+    with pytest.raises(pickle.UnpicklingError, match="multiarray._reconstruct"):
+        dy.load(DATA / "torch_numpy.pt")
+    with dy.serialization.safe_globals([_reconstruct, np.ndarray, np.dtype]):
+        safe = dy.load(DATA / "torch_numpy.pt")
+    for x in (safe, dy.load(DATA / "torch_numpy.pt", weights_only=False)):
+        assert x["n"].dtype == np.int64 and x["n"].tolist() == [[0, 1, 2], [3, 4, 5]]
+        assert x["f"].dtype == np.float32 and x["f"].tolist() == [[0, 1, 2], [3, 4, 5]]
+        assert x["zero"].shape == () and x["zero"] == 7 and x["empty"].shape == (0, 2) and x["s"] == 2.5 and dy.equal(x["t"], dy.ones(2))
+        x["n"][0, 0] = 9  # of its own

@@ -24,6 +24,33 @@ std::string read(const std::string& path) {
 }
 Tokenizer tokenizer(const std::string& name) { return Tokenizer::load(test_data("text/data/" + name + ".json")); }
 
+// Long texts are merged word by word where no merge goes over a space, and whole where one does.
+TEST(tokenizer, merges_over_spaces_are_found_in_long_texts) {
+  for (const bool over : {false, true}) {
+    json j = {{"version", "1.0"}, {"added_tokens", json::array()}};
+    j["normalizer"] = {{"type", "Replace"}, {"pattern", {{"String", " "}}}, {"content", "\u2581"}};
+    j["model"] = {{"type", "BPE"},
+                  {"vocab", {{"a", 0}, {"\u2581", 1}, {"a\u2581", 2}, {"\u2581a", 3}, {"\u2581\u2581", 4}, {"<unk>", 5}}},
+                  {"merges", json::array({json::array({over ? "a" : "\u2581", "\u2581"}), json::array({"\u2581", "a"})})},
+                  {"unk_token", "<unk>"},
+                  {"fuse_unk", true}};
+    const Tokenizer t = Tokenizer::from_json(j.dump());
+    std::string text = "xy";
+    std::vector<int64_t> want{5};
+    for (int i = 0; i < 60; ++i) {
+      text += "  aaxx";
+      const std::vector<int64_t> word = over ? std::vector<int64_t>{1, 3, 0, 5} : std::vector<int64_t>{4, 0, 0, 5};
+      want.insert(want.end(), word.begin(), word.end());
+    }
+    EXPECT_EQ(t.encode(text), want) << over;
+    std::string as = "a";
+    std::vector<int64_t> ids;
+    for (int i = 0; i < 100; ++i) as += " a", ids.push_back(over ? 2 : 3);
+    ids.insert(over ? ids.end() : ids.begin(), 0);
+    EXPECT_EQ(t.encode(as), ids) << over;
+  }
+}
+
 TEST(tokenizer, same_ids_and_text_as_hugging_face) {
   const json expected = json::parse(read("expected.json"));
   const auto& texts = expected["texts"];

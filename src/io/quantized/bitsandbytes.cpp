@@ -133,28 +133,52 @@ std::vector<PackedWeight> find_bitsandbytes(const Names& names, const json&) {
 Tensor table_of(DType dtype, int64_t size) {
   const Tensor table = make_tensor({size}, f32, cpu);
   const Format& f = *dtype.format();
-  for (int64_t i = 0; i < size; ++i) table.data<float>()[i] = float(f.def->decode1(f, uint64_t(i)));
+  for (int64_t i = 0; i < size; ++i) table.data<float>()[i] = float(f.def->decode1(f, uint64_t(i))) + 0.0f;  // fp4's -0 is 0
   return table;
+}
+// The values of scales' codes as bitsandbytes computes them, in steps that are each rounded to f32: dynamic8's but for the last
+// bit of some.
+Tensor nested_table() {
+  const Tensor table = zeros({256}, f32);
+  float* to = table.data<float>();
+  static constexpr float kPowers[] = {1e-6f, 1e-5f, 1e-4f, 1e-3f, 1e-2f, 1e-1f, 1.0f};
+  for (int i = 0; i < 7; ++i) {
+    const int n = 1 << i;
+    const float low = 0.1f, step = (1.0f - low) / float(n);  // torch.linspace(0.1, 1, n + 1), from both of its ends
+    const auto at = [&](int k) {
+      return k < (n + 1) / 2 ? float(double(low) + double(step) * k) : float(1.0 - double(step) * (n - k));
+    };
+    for (int k = 0; k < n; ++k) {
+      const float middle = (at(k) + at(k + 1)) / 2;
+      to[127 + n + k] = middle * kPowers[i], to[127 - n - k] = -to[127 + n + k];
+    }
+  }
+  to[255] = 1;
+  return table;
+}
+// As Python writes a number, whose readers compare bytes.
+std::string python_number(double x) {
+  const std::string text = fmt::format("{}", x);
+  return text.find_first_not_of("-0123456789") == std::string::npos ? text + ".0" : text;
 }
 
 NamedTensors pack_four_bits(const std::string& name, const Tensor& w, const json& config) {
   const Format& f = *w.dtype().format();
   const std::string type = f.def->name;
-  json state = {{"quant_type", type},
-                {"blocksize", f.params.block},
-                {"dtype", word_of(config, "bnb_4bit_compute_dtype", "float32")},
-                {"shape", w.sizes().vec()}};
+  std::string state =
+      fmt::format(R"({{"quant_type": "{}", "blocksize": {}, "dtype": {}, "shape": [{}])", type, f.params.block,
+                  dump_json(json(word_of(config, "bnb_4bit_compute_dtype", "float32"))), fmt::join(w.sizes().vec(), ", "));
   NamedTensors parts{{name, plane_of(w, "codes").view({-1, 1})},
                      {name + ".absmax", plane_of(w, "absmax")},
                      {name + ".quant_map", table_of(w.dtype(), 16)}};
   if (f.params.doubled) {
-    state.update({{"nested_blocksize", kNestedBlock}, {"nested_dtype", "float32"}});
-    state["nested_offset"] = *elements_of<float>(plane_of(w, "nested_offset"));
+    state += fmt::format(R"(, "nested_blocksize": {}, "nested_dtype": "float32", "nested_offset": {})", kNestedBlock,
+                         python_number(double(*elements_of<float>(plane_of(w, "nested_offset")))));
     parts.emplace_back(name + ".nested_absmax", plane_of(w, "nested_absmax"));
-    parts.emplace_back(name + ".nested_quant_map", table_of(dynamic8, 256));
+    parts.emplace_back(name + ".nested_quant_map", nested_table());
   }
-  const std::string text = dump_json(state);
-  parts.emplace_back(name + kState + type, from_data(text.data(), {int64_t(text.size())}, u8));
+  state += "}";
+  parts.emplace_back(name + kState + type, from_data(state.data(), {int64_t(state.size())}, u8));
   return parts;
 }
 

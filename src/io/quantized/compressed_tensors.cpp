@@ -19,12 +19,23 @@
 namespace dyadic::inline v1::io {
 namespace {
 
-int64_t group_size(const json& config) {
-  if (!config.contains("config_groups") || !config["config_groups"].is_object()) return 0;
+// What the first of the groups says of weights; null without.
+json weights_of(const json& config) {
+  if (!config.contains("config_groups") || !config["config_groups"].is_object()) return nullptr;
   for (const json& g : config["config_groups"])
-    if (g.is_object() && g.contains("weights") && g["weights"].is_object())
-      return std::max<int64_t>(0, integer_of(g["weights"], "group_size", 0, -1, 1 << 24));
-  return 0;
+    if (g.is_object() && g.contains("weights") && g["weights"].is_object()) return g["weights"];
+  return nullptr;
+}
+int64_t group_size(const json& config) {
+  const json weights = weights_of(config);
+  return weights.is_null() ? 0 : std::max<int64_t>(0, integer_of(weights, "group_size", 0, -1, 1 << 24));
+}
+// Of 8-bit floats.
+Block scaled_block(const json& config, const std::string& path) {
+  const json weights = weights_of(config);
+  if (const Block b = sizes_of(weights, "block_structure", path); b.rows) return b;
+  const int64_t group = group_size(config);
+  return group ? Block{1, group} : Block{};
 }
 
 // Packed along rows, [rows * bits / 32, groups], as i8 less the middle, [rows, groups].
@@ -108,7 +119,7 @@ PackedWeight four_bit_floats(const Names& names, const std::string& stem) {
 }
 
 std::vector<PackedWeight> find_compressed_tensors(const Names& names, const json& config) {
-  std::vector<PackedWeight> all = float8_weights(names, {});
+  std::vector<PackedWeight> all = float8_weights(names, scaled_block(config, names.file.path()));
   for (const std::string& stem : names.before(".weight_scale")) {
     const auto dtype_at = [&](const std::string& ending) {
       const auto it = names.numbers.find(stem + ending);

@@ -10,36 +10,34 @@
 namespace dyadic::inline v1::io {
 namespace {
 
-Block block_of(const json& config, const std::string& path) {
-  if (!config.contains("weight_block_size") || config["weight_block_size"].is_null()) return {};
-  const json& list = config["weight_block_size"];
-  const auto size = [&](size_t i) -> int64_t {
-    const bool right = list.is_array() && list.size() == 2 && list[i].is_number_integer() && list[i] > 0 && list[i] <= 1 << 24;
-    DY_CHECK_AS(ValueError, right, "{}: config.json: weight_block_size is not two sizes", path);
-    return list[i].get<int64_t>();
-  };
-  return {size(0), size(1)};
-}
+Block block_of(const json& config, const std::string& path) { return sizes_of(config, "weight_block_size", path); }
 int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-// Of f8 [rows, cols] with scales of that shape.
-DType dtype_of(const Pieces& p, DType code, DType scale, int64_t rows, int64_t cols, const std::vector<int64_t>& s, Block b) {
+// Of f8 `shape`, rows x cols, with scales of that shape. Shapes alone name no size of tiles: 2 x 2 scales of 144 x 160 are
+// those of tiles of 128 x 128 as of 72 x 80. Where the configuration has none it is the one that DeepSeek's have, or MX's.
+DType dtype_of(const Pieces& p, DType code, DType scale, const std::vector<int64_t>& shape, const std::vector<int64_t>& s,
+               const Block& given) {
   const std::string type = code == f8e4m3fn ? "f8e4m3fn" : "f8e5m2";
+  const int64_t cols = shape.back(), rows = checked_numel("tensor", shape) / cols;
   int64_t count = 1;
   for (int64_t n : s) count *= n;
-  const bool matrix = s.size() >= 2;
+  const bool matrix = s.size() >= 2, powers = scale == f8e8m0fnu || scale == u8;
   const int64_t down = matrix ? count / std::max<int64_t>(s.back(), 1) : 0, across = matrix ? s.back() : 0;
-  const bool powers = scale == f8e8m0fnu || scale == u8;
-  const bool whole = count == rows || count == 1;  // a scale for each row, or for all
-  const auto fits = [&] { return b.rows && down == divide_up(rows, b.rows) && across == divide_up(cols, b.cols); };
-  if (matrix && !fits() && (powers || !whole) && down && across && rows % down == 0 && cols % across == 0)
-    b = {rows / down, cols / across};
-  if (matrix && fits()) {
-    if (b.rows == 1 && b.cols == 32 && powers) return code == f8e4m3fn ? mxfp8_e4m3 : mxfp8_e5m2;
+  const auto fits = [&](const Block& b) {
+    return matrix && b.rows && down == divide_up(rows, b.rows) && across == divide_up(cols, b.cols);
+  };
+  const Block mx{1, 32}, usual = powers && cols % mx.cols == 0 && fits(mx) ? mx : Block{128, 128};
+  const bool each = shape.size() > 2 && s.size() == shape.size() && count * shape.end()[-2] == rows && across == 1;
+  const Block b = given.rows ? given : each ? Block{shape.end()[-2], cols} : usual;  // each: a scale for each matrix
+  const bool in_rows = count == rows && (s.size() < 2 || across == 1 || s == std::vector(shape.begin(), shape.end() - 1));
+  const bool whole = !powers && (in_rows || count == 1);  // a scale for each row, or for all
+  if (fits(b) && !(whole && !given.rows)) {
+    if (b.rows == mx.rows && b.cols == mx.cols && powers) return code == f8e4m3fn ? mxfp8_e4m3 : mxfp8_e5m2;
     return DType::parse(fmt::format("{}(tile={}x{},scale={})", type, b.rows, b.cols, powers ? "f8e8m0fnu" : scale.name()));
   }
-  if (whole && !powers) return DType::parse(fmt::format("{}({},scale={})", type, count == 1 ? "tensor" : "row", scale.name()));
-  p.refuse("scales {} do not fit [{}, {}] in blocks of {} x {}", shape_text(s), rows, cols, b.rows, b.cols);
+  if (whole) return DType::parse(fmt::format("{}({},scale={})", type, count == 1 ? "tensor" : "row", scale.name()));
+  p.refuse("scales {} do not fit {} in blocks of {} x {}, {}", shape_text(s), shape_text(shape), b.rows, b.cols,
+           given.rows ? "which the configuration says" : "and the configuration says no other size");
 }
 
 std::vector<PackedWeight> find_fp8(const Names& names, const json& config) {
@@ -76,6 +74,17 @@ json describe_fp8(DType dtype) {
 
 }  // namespace
 
+Block sizes_of(const json& config, const char* key, const std::string& path) {
+  if (!config.is_object() || !config.contains(key) || config[key].is_null()) return {};
+  const json& list = config[key];
+  const auto size = [&](size_t i) -> int64_t {
+    const bool right = list.is_array() && list.size() == 2 && list[i].is_number_integer() && list[i] > 0 && list[i] <= 1 << 24;
+    DY_CHECK_AS(ValueError, right, "{}: config.json: {} is not two sizes", path, key);
+    return list[i].get<int64_t>();
+  };
+  return {size(0), size(1)};
+}
+
 PackedWeight float8_weight(Pieces p, std::string_view codes_at, std::string_view scales_at, const std::string& name,
                            const Block& block) {
   const size_t codes = p.take(codes_at, {f8e4m3fn, f8e5m2});
@@ -84,8 +93,10 @@ PackedWeight float8_weight(Pieces p, std::string_view codes_at, std::string_view
   if (shape.size() < 2) p.refuse("it is no matrix");
   const int64_t cols = shape.back(), rows = cols ? checked_numel("tensor", shape) / cols : 0;
   if (rows == 0) p.refuse("it is empty");
-  if (shape.size() > 2 && block.rows && shape[shape.size() - 2] % block.rows) p.refuse("its matrices are no whole tiles");
-  const DType dtype = dtype_of(p, p.info(codes).dtype, p.info(scales).dtype, rows, cols, p.info(scales).shape, block);
+  const DType dtype = dtype_of(p, p.info(codes).dtype, p.info(scales).dtype, shape, p.info(scales).shape, block);
+  const Params& params = dtype.format()->params;
+  if (shape.size() > 2 && params.granularity == Granularity::tile && shape[shape.size() - 2] % params.rows)
+    p.refuse("its matrices are no whole tiles");
   return p.weight(name, dtype, shape, [=] {
     const Filling fill(shape, dtype);
     copy_to(p.get(codes), fill.plane("codes"));

@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <span>
 
 #include "base/parallel.h"
-#include "formats/bits.h"
+#include "dyadic/ops.h"
 #include "formats/layout.h"
-#include "io/quantized/packing.h"
+#include "io/quantized/integers.h"
 #include "tensor/impl.h"
 
 namespace dyadic::inline v1::io {
@@ -15,21 +16,19 @@ namespace {
 
 constexpr int64_t kRearrangedBlock = kGgmlBlock;
 
-// The block format of ggml that holds what these integers hold in another order; undefined for others.
-DType blocks_of(DType d) {
-  const Format& f = *d.format();
-  const std::string_view name = f.def->name;
-  if (!d.is_scaled() || f.params.scale != &detail::f16 ||
-      (f.params.granularity != Granularity::group && f.params.granularity != Granularity::row))
-    return {};
-  if (name == "i4") return f.params.zero ? q4_1 : q4_0;
-  return name == "i8" && !f.params.zero ? q8_0 : DType();
-}
+constexpr float kMostF16 = 65520;  // from here on it rounds to infinity
 
-// Of 32 codes in two's complement to a block's: of 4 bits each plus 8, byte j has the elements j and j + 16.
-void block_of(const uint8_t* codes, int bits, uint8_t* out) {
-  if (bits == 8) return void(std::memcpy(out, codes, kRearrangedBlock));
-  const auto code = [&](int64_t i) { return (codes[i / 2] >> i % 2 * 4 & 15) ^ 8; };
+// Of 32 codes, from the lowest bits of the first word on, to a block's: of up to 4 bits, with `top` xored and `plus` added,
+// byte j has the elements j and j + 16.
+struct CodeOrder {
+  int bits;
+  uint32_t top, plus;
+};
+void block_of(const uint8_t* codes, CodeOrder o, uint8_t* out) {
+  if (o.bits == 8) return void(std::memcpy(out, codes, kRearrangedBlock));
+  uint32_t words[kRearrangedBlock * 4 / 32];
+  std::memcpy(words, codes, size_t(kRearrangedBlock * o.bits / 8));
+  const auto code = [&](int64_t i) { return (field(words, i, o.bits) ^ o.top) + o.plus; };
   for (int64_t j = 0; j < kRearrangedBlock / 2; ++j) out[j] = uint8_t(code(j) | code(j + kRearrangedBlock / 2) << 4);
 }
 void codes_of(const uint8_t* block, int bits, uint8_t* out) {
@@ -45,35 +44,53 @@ struct Block {
   explicit Block(DType d) : bits(d == q8_0 ? 8 : 4), head(d == q4_1 ? 4 : 2), bytes(head + kRearrangedBlock * bits / 8) {}
 };
 
-// Of integers with this zero point: what the least code, -8, says.
-float least_value(uint16_t scale, int8_t zero) { return float(-8 - zero) * f16_value(scale); }
-bool has_minimums(const Tensor& t) {  // in f16
-  const Tensor scale_plane = plane_of(t, "scales"), zero_plane = plane_of(t, "zeros");
-  const auto* scales = elements_of<uint16_t>(scale_plane);
-  const auto* zeros = elements_of<int8_t>(zero_plane);
-  return std::all_of(zeros, zeros + zero_plane.numel(),
-                     [&](const int8_t& z) { return std::abs(least_value(scales[&z - zeros], z)) < 65520.0f; });
-}
+// Scales, and what the least code says, in f16.
+struct Heads {
+  Tensor scales, least;  // undefined: there is none
 
-Tensor to_blocks(const Tensor& t, DType to, int64_t group) {
+  Heads(const Tensor& t, int bits) : scales(plane_of(t, "scales").to(f16)), least(plane_of(t, "offsets")) {
+    const NoGrad guard;
+    const Tensor zeros = plane_of(t, "zeros");
+    if (zeros.defined()) least = (zeros.to(f32) + double(1 << (bits - 1))) * plane_of(t, "scales").to(f32) * -1.0;
+    if (least.defined()) least = least.to(f16);
+  }
+  // Whether f16 has them, normal ones but for zeros: a subnormal has lost more than a bit in 2048.
+  bool hold(const Tensor& t) const {
+    const Tensor own = plane_of(t, "scales");
+    if (own.dtype() != f16)
+      for (const Tensor wide = own.to(f32); const float& s : std::span(wide.data<float>(), size_t(wide.numel())))
+        if (s != 0 && !(std::abs(s) >= 0x1p-14f && std::abs(s) < kMostF16)) return false;
+    if (!least.defined()) return true;
+    const Tensor wide = least.to(f32);
+    return std::ranges::all_of(std::span(wide.data<float>(), size_t(wide.numel())),
+                               [](float m) { return std::abs(m) < kMostF16; });
+  }
+};
+
+Tensor to_blocks(const Tensor& t, DType to) {
+  const Format& f = *t.dtype().format();
+  const int bits = f.def->bits;
+  const Heads heads(t, bits);
+  if (!heads.hold(t)) return {};
   const Filling fill(t.sizes(), to);
   const Block block(to);
-  const Tensor code_plane = plane_of(t, "codes"), scale_plane = plane_of(t, "scales"), zero_plane = plane_of(t, "zeros");
+  const Tensor code_plane = plane_of(t, "codes");
   const auto* codes = elements_of<uint8_t>(code_plane);
-  const auto* scales = elements_of<uint16_t>(scale_plane);
-  const auto* zeros = zero_plane.defined() ? elements_of<int8_t>(zero_plane) : nullptr;
+  const auto* scales = elements_of<uint16_t>(heads.scales);
+  const auto* least = heads.least.defined() ? elements_of<uint16_t>(heads.least) : nullptr;
   auto* blocks = fill.at<uint8_t>("blocks");
-  const int64_t cols = t.size(-1), per_row = cols / kRearrangedBlock, groups = cols / group;
+  const bool is_signed = f.def->name[0] == 'i';  // two's complement: the middle, then from 0 on in q4_1, around 8 in q4_0
+  const CodeOrder order{bits, is_signed ? 1u << (bits - 1) : 0, to == q4_0 ? 8 - (1u << (bits - 1)) : 0};
+  const int64_t cols = t.size(-1), per_row = cols / kRearrangedBlock;
+  const int64_t group = f.params.granularity == Granularity::group ? f.params.block : cols, groups = (cols + group - 1) / group;
+  const bool one = f.params.granularity == Granularity::tensor;
   parallel_for(t.numel() / kRearrangedBlock, 1024, [&](int64_t begin, int64_t end) {
     for (int64_t b = begin; b < end; ++b) {
-      const int64_t scale = b / per_row * groups + b % per_row * kRearrangedBlock / group;
+      const int64_t at = one ? 0 : b / per_row * groups + b % per_row * kRearrangedBlock / group;
       uint8_t* out = blocks + b * block.bytes;
-      std::memcpy(out, scales + scale, 2);
-      if (zeros) {
-        const uint16_t least = f16_nearest(least_value(scales[scale], zeros[scale]));
-        std::memcpy(out + 2, &least, 2);
-      }
-      block_of(codes + b * (block.bytes - block.head), block.bits, out + block.head);
+      std::memcpy(out, scales + at, 2);
+      if (least) std::memcpy(out + 2, least + at, 2);
+      block_of(codes + b * kRearrangedBlock * bits / 8, order, out + block.head);
     }
   });
   return fill.tensor;
@@ -95,19 +112,24 @@ Tensor from_blocks(const Tensor& t, DType to) {
 
 }  // namespace
 
+DType blocks_for(DType integers) {
+  if (!integers || !integers.is_scaled()) return {};
+  const Format& f = *integers.format();
+  const std::string_view name = f.def->name;
+  const Params& p = f.params;
+  if (name.size() != 2 || (name[0] != 'i' && name[0] != 'u')) return {};
+  if (p.granularity == Granularity::group && p.block % kRearrangedBlock) return {};
+  const bool minimum = name[0] == 'u' || p.zero;
+  if (f.def->bits <= 4) return minimum ? q4_1 : q4_0;
+  return f.def->bits == 8 && !minimum ? q8_0 : DType();
+}
+
 Tensor rearranged(const Tensor& t, DType to) {
   if (t.dim() == 0 || t.numel() == 0 || !t.is_contiguous() || t.numel() != t.impl()->storage->geometry.numel()) return {};
-  const int64_t cols = t.size(-1);
-  const auto group_of = [&](DType d) {
-    const Params& p = d.format()->params;
-    return p.granularity == Granularity::row ? cols : p.block;
-  };
-  if (blocks_of(t.dtype()) == to) {
-    const int64_t group = group_of(t.dtype());
-    const bool fits = group % kRearrangedBlock == 0 && cols % group == 0 && (to != q4_1 || has_minimums(t));
-    return fits ? to_blocks(t, to, group) : Tensor();
-  }
-  const bool back = blocks_of(to) == t.dtype() && t.dtype() != q4_1 && group_of(to) == kRearrangedBlock;
+  if (t.size(-1) % kRearrangedBlock) return {};
+  if (blocks_for(t.dtype()) == to) return to_blocks(t, to);
+  const bool back = (t.dtype() == q4_0 || t.dtype() == q8_0) &&
+                    to == DType::parse(t.dtype() == q4_0 ? "i4(group=32,scale=f16)" : "i8(group=32,scale=f16)");
   return back ? from_blocks(t, to) : Tensor();
 }
 

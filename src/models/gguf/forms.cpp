@@ -60,9 +60,9 @@ Dims::Dims(const Config& c) {
 }
 
 extern const Form query_rows{[](const Tensor& t, const Dims& d) { return interleave_halves(t, d.heads); },
-                             [](const Tensor& t, const Dims& d) { return part_halves(t, d.heads); }};
+                             [](const Tensor& t, const Dims& d) { return part_halves(t, d.heads); }, Form::turned_round};
 extern const Form key_rows{[](const Tensor& t, const Dims& d) { return interleave_halves(t, d.kv_heads); },
-                           [](const Tensor& t, const Dims& d) { return part_halves(t, d.kv_heads); }};
+                           [](const Tensor& t, const Dims& d) { return part_halves(t, d.kv_heads); }, Form::turned_round};
 extern const Form shifted{[](const Tensor& t, const Dims&) { return t + 1; },
                           [](const Tensor& t, const Dims&) { return t - 1; }, Form::computed};
 extern const Form turned{[](const Tensor& t, const Dims&) { return t.transpose(-1, -2).contiguous(); },

@@ -20,10 +20,11 @@ struct Dims {
 
 struct Form {
   enum Blocks : uint8_t {
-    viewed,    // blocks stay where they are
-    moved,     // rows of them change places; where scales are not of rows, all become f32
-    decoded,   // they cannot follow, and become f32
-    computed,  // so does everything
+    viewed,        // blocks stay where they are
+    turned_round,  // rows of one tensor change places; where scales are of other parts of it, all become f32
+    moved,         // rows of one or several do; where scales are not of rows, all become f32
+    decoded,       // they cannot follow, and become f32
+    computed,      // so does everything
   };
   Tensor (*put)(const Tensor& own, const Dims& d);  // as the file has it
   Tensor (*take)(const Tensor& stored, const Dims& d);
@@ -34,8 +35,8 @@ struct Form {
   Tensor (*take_both)(const Tensor& first, const Tensor& second, const Dims& d) = nullptr;
 
   DType dtype(DType of, int64_t columns) const {
-    const bool kept =
-        blocks == viewed || (blocks == moved && rows_move(of, columns)) || (blocks == decoded && !of.is_blocked());
+    const bool kept = blocks == viewed || (blocks == turned_round && rows_move_within(of, columns)) ||
+                      (blocks == moved && rows_move(of, columns)) || (blocks == decoded && !of.is_blocked());
     return kept ? of : f32;
   }
   // What put, take and the others are given.

@@ -128,6 +128,7 @@ class OwnNames final : public io::TensorFile {
     if (!dtypes[0] || !dtypes[1]) wrong(dtypes[0] ? second : first, "of a type that is no dtype here");
     const auto columns = [](const TensorInfo& t) { return t.shape.empty() ? 1 : t.shape.back(); };
     m.info.dtype = n.form->dtype(dtypes[0], columns(first));
+    if (m.info.dtype != dtypes[0]) m.info.own = dtypes[0];
     if (n.form->dtype(dtypes[1], columns(second)) != m.info.dtype) wrong(first, "it and its pair are not of one kind");
     set_shape(m.info, path(), first, [&](const Tensor& x) {
       return n.form->take_both ? n.form->take_both(x, zeros(second.shape, f32, meta), dims_) : n.form->take(x, dims_);

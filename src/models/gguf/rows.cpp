@@ -18,7 +18,9 @@ Tensor whole_of(const Tensor& t) {
 }
 std::vector<RowPlane> row_planes(const Tensor& t) {
   std::vector<RowPlane> all;
-  for (auto& [name, plane] : planes(whole_of(t))) all.push_back({view_as(plane, u8), name != "tensor_scale"});
+  const bool one_scale = t.dtype().is_scaled() && t.dtype().format()->params.granularity == Granularity::tensor;
+  for (auto& [name, plane] : planes(whole_of(t)))
+    all.push_back({view_as(plane, u8), name == "codes" || (name != "tensor_scale" && name != "g_idx" && !one_scale)});
   return all;
 }
 std::vector<int64_t> with_last(IntList sizes, int64_t last) {
@@ -37,6 +39,12 @@ Tensor move_halves(const Tensor& t, int64_t heads, bool back) {
 }
 
 }  // namespace
+
+bool rows_move_within(DType d, int64_t columns) {
+  if (rows_move(d, columns)) return true;
+  const Format& f = *d.format();
+  return f.params.granularity == Granularity::tensor || std::string_view(f.def->name).ends_with("_ordered");
+}
 
 bool rows_move(DType d, int64_t columns) {
   if (!d.is_scaled()) return true;

@@ -8,6 +8,8 @@ namespace dyadic::inline v1::models {
 
 // Whether rows of so many columns have scales of their own; else they cannot be moved apart from the others.
 bool rows_move(DType dtype, int64_t columns);
+// Whether they can change places within one tensor: what is of all of its rows stays.
+bool rows_move_within(DType dtype, int64_t columns);
 // [..., n] bytes for [..., cols] elements; plain tensors are given as they are.
 Tensor rows_of(const Tensor& t);
 // What such rows are in the dtype of `like`, of which they come: [..., cols].

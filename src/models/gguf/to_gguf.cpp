@@ -123,7 +123,7 @@ class GgufNames final : public io::TensorFile, public io::GgufSource {
     for (size_t i = 0, n = made_.size(); i < n; ++i) {
       if (tensors_[i].dtype != nvfp4) continue;
       if (tensors_[i].shape.back() % kNvfp4Block) {
-        tensors_[i].dtype = f32, ++decoded;
+        tensors_[i].own = nvfp4, tensors_[i].dtype = f32, ++decoded;
         continue;
       }
       const int64_t each = tensors_[i].shape.size() == 3 ? tensors_[i].shape[0] : 1;
@@ -172,6 +172,7 @@ class GgufNames final : public io::TensorFile, public io::GgufSource {
       set_shape(t, path(), own, [&](const Tensor& x) { return (m.second ? m.form->put_second : m.form->put)(x, dims_); });
     t.name = name;
     if (t.dtype && t.dtype.is_floating_point() && !t.dtype.is_blocked() && is_wide(t)) t.dtype = f32;
+    if (!t.own && t.dtype != own.dtype) t.own = own.dtype;
     t.stored = t.dtype ? t.dtype.name() : t.stored;
     made_.push_back(std::move(m));
     tensors_.push_back(std::move(t));
@@ -181,7 +182,7 @@ class GgufNames final : public io::TensorFile, public io::GgufSource {
     const auto [at, fresh] = experts.emplace(n.gguf, made_.size());
     if (fresh) {
       TensorInfo all = t;
-      if (all.dtype && !rows_move(all.dtype, all.shape.empty() ? 1 : all.shape.back())) all.dtype = f32;
+      if (all.dtype && !rows_move(all.dtype, all.shape.empty() ? 1 : all.shape.back())) all.own = all.dtype, all.dtype = f32;
       all.shape.insert(all.shape.begin(), 0);
       put(n.gguf, all, {.form = nullptr, .stacked = true});
     }

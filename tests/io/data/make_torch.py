@@ -134,7 +134,17 @@ def words(x):
     return repr(x)
 
 
+def others():
+    """Dtypes that Dyadic has not, and arrays of numpy's."""
+    half = torch.tensor([[1 + 2j, 3 - 4j], [0.5j, -1]]).to(torch.complex32)
+    pairs = torch.tensor([[0x10, 0x32], [0x54, 0x76]], dtype=torch.uint8).view(torch.float4_e2m1fn_x2)
+    torch.save({"half": half, "turned": half.t(), "row": half[1], "pairs": pairs, "plain": torch.arange(3)}, HERE / "torch_others.pt")
+    arrays = {"n": np.arange(6).reshape(2, 3), "f": np.asfortranarray(np.arange(6, dtype=">f4").reshape(2, 3)), "t": torch.ones(2)}
+    torch.save({**arrays, "s": np.float64(2.5), "zero": np.array(7, "u1"), "empty": np.zeros((0, 2))}, HERE / "torch_numpy.pt")
+
+
 def write():
+    others()
     lines = []
     for name, make in {"dtypes": dtypes, "optimizer": optimizer, "values": values}.items():
         x = make()
