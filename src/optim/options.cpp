@@ -117,10 +117,14 @@ void check_option(const std::string& who, const OptionDef& def, const Option& va
                 def.name, def.fallback.numbers.size(), value.numbers.size());
   for (const Range& r : kRanges)
     if (def.name == r.name)
-      for (double v : value.numbers)
-        DY_CHECK_AS(ValueError, v >= r.low && (r.high_included ? v <= r.high : v < r.high),
+      for (size_t i = 0; i < value.numbers.size(); ++i) {
+        const double v = value.numbers[i];
+        const auto& usual = def.fallback.numbers;
+        const bool none = std::isnan(v) && i < usual.size() && std::isnan(usual[i]);  // of a list: None
+        DY_CHECK_AS(ValueError, none || (v >= r.low && (r.high_included ? v <= r.high : v < r.high)),
                     "{}: an option is out of range: {} is {}; it is at least {} and {} {}", who, def.name, v, r.low,
                     r.high_included ? "at most" : "below", r.high);
+      }
   if (def.name == "compensation")
     DY_CHECK_AS(
         ValueError, value.is_none() || value.word == "kahan" || value.word == "f32",

@@ -1,6 +1,7 @@
 // Layers, optimizers and schedules as classes, made from their records: the same as by name.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <sstream>
 
 #include "dyadic/dyadic.h"
@@ -57,6 +58,7 @@ TEST(Classes, OptimizersAndSchedulesTakeOptionsByName) {
   optim::LambdaLR half(sgd, {[](int64_t epoch) { return epoch ? 0.5 : 1.0; }});
   EXPECT_EQ(optim::Adafactor(model.named_parameters()).groups()[0].options.number("eps", 1), 0.001);
   EXPECT_THROW(optim::Adam(model.named_parameters(), {.betas = {1.5, 0.9}}), ValueError);
+  EXPECT_THROW(optim::Adam(model.named_parameters(), {.lr = std::nan("")}), ValueError);
 }
 
 TEST(Classes, SizesAndDtypesPrint) {
