@@ -42,9 +42,9 @@ class DataParallel {
   DataParallel(const DataParallel&) = delete;
 
   // The mean loss of the batch, whose gradients (times `scale`) lie in the parameters afterwards, on every rank. `loss_of`
-  // gives the mean loss of a shard; the last one's gradients are sent while it goes on: as many samples of the batch's first
-  // dimension, as evenly as they go. Floating buffers (running statistics) become the mean of what the shards make of them,
-  // random numbers are counted by shard. On meta the loss is 0.
+  // gives the mean loss of a shard: as many samples of the batch's first dimension, as evenly as they go. Floating buffers
+  // (running statistics) become the mean of what the shards make of them, random numbers are counted by shard. Gradients of the
+  // last shard are sent while its backward goes on. On meta the loss is 0.
   double backward(const data::Value& batch, const data::Callback<Tensor(const data::Value&)>& loss_of, double scale = 1);
 
   // The 2-norm of these parameters' gradients, of all ranks: grad_norm()'s, to the bit.

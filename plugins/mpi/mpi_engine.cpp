@@ -32,11 +32,11 @@ class MpiEngine : public Engine {
     if (!there) MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &level), started_ = true;
     MPI_Comm_rank(comm_, &rank_);
     MPI_Comm_size(comm_, &size_);
-    beside_ = std::make_unique<MpiEngine>(*this);
+    MPI_Comm another = MPI_COMM_NULL;
+    MPI_Comm_dup(comm_, &another);
+    beside_ = std::make_unique<MpiEngine>(another, rank_, size_);
   }
-  explicit MpiEngine(const MpiEngine& other) : Engine(other), rank_(other.rank_), size_(other.size_) {
-    MPI_Comm_dup(MPI_COMM_WORLD, &comm_);
-  }
+  MpiEngine(MPI_Comm comm, int rank, int size) : comm_(comm), rank_(rank), size_(size) {}
   int rank() const override { return rank_; }
   int size() const override { return size_; }
   void* broadcast(void* data, int64_t bytes, int root) override {

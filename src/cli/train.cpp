@@ -26,6 +26,7 @@
 #include "study/model_file.h"
 #include "study/run.h"
 #include "study/trainer.h"
+#include "study/words.h"
 #include "train/parted.h"
 
 namespace dyadic::inline v1::cli {
@@ -326,7 +327,7 @@ int train(TrainOptions& o, Options& options, const std::string& config, const Co
   install_interrupt_handler();
   if (!config.empty()) options.take("train: --config " + config, read_text(config));
   options.take("train: preset " + o.preset, study::preset(o.preset).document);
-  if (o.out.empty()) o.out = distributed::world().broadcast(study::run_folder("train-" + o.preset, o.resume));
+  if (o.out.empty()) o.out = distributed::world().broadcast(study::run_folder("train", o.preset, o.resume));
   return Training(o).run(common);
 }
 

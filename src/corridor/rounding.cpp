@@ -79,12 +79,23 @@ RoundingSums compared(const Tensor& result, const Tensor& shadow) {
   return all;
 }
 
+// What is computed to compare with: it counts for nothing itself.
+struct Aside {
+  ModeScope quiet{kNoGrad, kRounding | kCounting | kAutocast | kAutocastOff | kAnomaly};
+  CategoryScope scope{Category::workspace};
+};
+
 thread_local bool t_scaled_units = false;
 
-RoundingCount& row_of(RoundingCounts& t, const char* op, DType dtype) {
+// A call more, whose squares count where they are in the model's units.
+RoundingCount& counted(RoundingCounts& t, const char* op, const Tensor& result, const RoundingSums& add, bool squares) {
+  const DType dtype = result.dtype();
   const char* module = module_path(t_module);
   RoundingCount& row = t.rows[{op, module, dtype.name()}];
   row.op = op, row.module = module, row.dtype = dtype;
+  ++row.calls;
+  row.elements += result.numel();
+  if (squares) row.squared += add.squared, row.squared_difference += add.squared_difference;
   return row;
 }
 
@@ -94,16 +105,11 @@ void count(const char* op, const Tensor& result, const Tensor& shadow, FunctionR
   const int64_t nans = add.nans && fresh() ? add.nans : 0;
   RoundingCounts& t = all_rounding_counts();
   std::lock_guard lock(t.mutex);
-  RoundingCount& row = row_of(t, op, result.dtype());
-  ++row.calls;
-  row.elements += result.numel();
+  RoundingCount& row = counted(t, op, result, add, !t_scaled_units);
   row.overflows += add.overflows;
   row.flushed += add.flushed;
   row.saturated += add.saturated;
   row.nans += nans;
-  if (t_scaled_units) return;
-  row.squared += add.squared;
-  row.squared_difference += add.squared_difference;
 }
 
 // What the call computes of inputs wider than its result: a conversion what it was given, undefined where that is not known.
@@ -149,8 +155,7 @@ static void compare_with_shadow(const Call& c) {
   bool overwritten = false;  // an input by the result
   for_each_tensor(c.args, c.nargs, [&](const Tensor& t, int) { overwritten |= t.impl()->storage == out[0].impl()->storage; });
   if (overwritten && c.id != Op::copy_) return;
-  ModeScope quiet(kNoGrad, kRounding | kCounting | kAutocast | kAutocastOff | kAnomaly);
-  CategoryScope scope(Category::workspace);
+  const Aside aside;
   Tensor shadow[kMaxOutputs];
   if (!make_shadow(c.id, c.args, c.nargs, result, shadow)) return;
   const auto fresh = [&c] {
@@ -168,16 +173,11 @@ ScaledUnits::~ScaledUnits() { t_scaled_units = before_; }
 
 void compare_rounding(const char* op, const Tensor& result, FunctionRef<Tensor()> wider) {
   if (!(t_modes & kRounding) || result.is_meta() || result.numel() == 0) return;
-  ModeScope quiet(kNoGrad, kRounding | kCounting | kAutocast | kAutocastOff | kAnomaly);
-  CategoryScope scope(Category::workspace);
+  const Aside aside;
   const RoundingSums sums = compared(result, wider());
   RoundingCounts& t = all_rounding_counts();
   std::lock_guard lock(t.mutex);
-  RoundingCount& row = row_of(t, op, result.dtype());
-  ++row.calls;
-  row.elements += result.numel();
-  row.squared += sums.squared;
-  row.squared_difference += sums.squared_difference;
+  counted(t, op, result, sums, true);
 }
 
 [[gnu::constructor]] static void install_rounding() {

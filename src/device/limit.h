@@ -6,11 +6,14 @@ namespace dyadic::inline v1 {
 
 int64_t memory_limit(Device d = cpu);  // bytes; 0: there is none
 
-struct WithoutLimit {
-  const int64_t limit = memory_limit();
-  WithoutLimit() { set_memory_limit(0); }
-  ~WithoutLimit() { set_memory_limit(limit); }
-  WithoutLimit(const WithoutLimit&) = delete;
+struct OtherLimit {
+  const int64_t limit = memory_limit();  // before
+  explicit OtherLimit(int64_t bytes) { set_memory_limit(bytes); }
+  ~OtherLimit() { set_memory_limit(limit); }
+  OtherLimit(const OtherLimit&) = delete;
+};
+struct WithoutLimit : OtherLimit {
+  WithoutLimit() : OtherLimit(0) {}
 };
 
 }  // namespace dyadic::inline v1

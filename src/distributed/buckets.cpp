@@ -55,7 +55,7 @@ void Buckets::complete(const Tensor& parameter) {
   move_on(group_);
   const auto at = places_.find(parameter.impl());
   while (left_ + 1 < buckets_.size() && !buckets_[left_].missing && (at == places_.end() || at->second.bucket != left_)) {
-    buckets_[left_].sum.add(buckets_[left_].layout.take(1, {0, 0}));
+    take(buckets_[left_]);
     leave();
   }
   if (at == places_.end()) return;
@@ -69,10 +69,8 @@ void Buckets::complete(const Tensor& parameter) {
 
 void Buckets::add(double weight, const double (&numbers)[Flat::kNumbers]) {
   NoGrad guard;
-  for (size_t i = left_; i < buckets_.size(); ++i) {
-    const Bucket& last = buckets_.back();
-    buckets_[i].sum.add(&buckets_[i] == &last ? last.layout.take(weight, numbers) : buckets_[i].layout.take(1, {0, 0}));
-  }
+  for (size_t i = left_; i + 1 < buckets_.size(); ++i) take(buckets_[i]);
+  buckets_.back().sum.add(buckets_.back().layout.take(weight, numbers));
 }
 
 // What this rank has of the next one leaves.
@@ -97,7 +95,7 @@ void Buckets::end(double (&numbers)[Flat::kNumbers], double by) {
     const Tensor sum = b.sum.sum();
     if (by != 1) sum.div_(by);
     if (owned_ && group_.size() > 1) {
-      const std::vector<Range> slices = b.layout.spread(group_.size());
+      const std::vector<Range>& slices = b.sum.slices();
       std::vector<Range> tail(slices.size(), Range{b.layout.tail().begin, b.layout.tail().begin});
       tail.back() = b.layout.tail();
       gather(Call(group_, "the end of a sum", b.layout.device()), bytes_of(sum), tail, tail.back().end - tail.back().begin,

@@ -33,6 +33,7 @@ class Buckets : public std::enable_shared_from_this<Buckets> {
     ShardSum sum;
     size_t missing;  // gradients
   };
+  static void take(Bucket& b) { b.sum.add(b.layout.take(1, {0, 0})); }  // one of gradients alone
   struct Place {
     size_t bucket;
     bool complete = false;

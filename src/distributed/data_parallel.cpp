@@ -102,8 +102,9 @@ double DataParallel::backward(const Value& batch, const data::Callback<Tensor(co
   if (!units_.empty()) return backward_in_rounds(batch, loss_of, scale);
   const std::vector<Tensor> buffers = model_.buffers();
   Sharded shards(batch, shards_, group_.rank(), buffers, loss_of, scale);
-  buckets_->begin(model_.parameters(), buffers);
-  buckets_->watch(model_.parameters());
+  const std::vector<Tensor> params = model_.parameters();
+  buckets_->begin(params, buffers);
+  buckets_->watch(params);
   const int64_t last = buckets_->last();
   for (int64_t k = buckets_->first(); k < last; ++k) {
     if (k + 1 == last) buckets_->last_shard();

@@ -37,7 +37,8 @@ class ShardSum {
   void leave(std::vector<Range> slices = {});
   void reduce();     // waits for the others'; its own slice is right from then on
   void give_back();  // even slices: they go to everyone, beside what this rank computes
-  Tensor sum();      // of all shards: right where reduce(), or everywhere where give_back() has said so
+  const std::vector<Range>& slices() const { return slices_; }
+  Tensor sum();  // of all shards: right where reduce(), or everywhere where give_back() has said so
 
  private:
   void leave_from(int64_t at);

@@ -19,6 +19,17 @@ std::string shown(const std::string* value) { return !value ? "not there" : valu
 
 }  // namespace
 
+void add_options(Identity& identity, const Options& o, const std::vector<Recipe>& recipes) {
+  identity.insert(identity.end(), {{"steps", std::to_string(o.steps)},
+                                   {"seeds", std::to_string(o.seeds)},
+                                   {"seed", std::to_string(o.seed)},
+                                   {"clip", fmt::format("{}", o.clip)},
+                                   {"shadow", o.shadow ? "yes" : "no"},
+                                   {"recipes", fmt::format("{}", fmt::join(o.recipes, " "))}});
+  for (const Recipe& r : recipes) identity.emplace_back("recipe " + r.name, text(fields_of(r)));
+  identity.emplace_back("formats", fmt::format("{}", fmt::join(o.formats, " ")));
+}
+
 std::string joined(const Identity& identity) {
   std::string all;
   for (auto [name, value] : identity) {

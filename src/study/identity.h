@@ -7,6 +7,8 @@
 
 namespace dyadic::inline v1::study {
 
+// What was asked of any subject. Tolerance and what is minimized only judge a study, and modules are looked into afterwards.
+void add_options(Identity& identity, const Options& options, const std::vector<Recipe>& recipes);
 std::string joined(const Identity& identity);  // in one line, as checkpoints keep it
 // "its clip is 1, here it is 0.01": of the first setting that differs; "" of none.
 std::string difference(const Identity& theirs, const Identity& mine);

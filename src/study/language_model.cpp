@@ -23,6 +23,7 @@
 #include "study/save_report.h"
 #include "study/statistics.h"
 #include "study/stored.h"
+#include "study/words.h"
 
 namespace dyadic::inline v1::study {
 namespace {
@@ -97,7 +98,7 @@ class Work {
   }
 
   void make_folder() {
-    found_.folder = o_.out.empty() ? run_folder("study-" + o_.name, o_.resume) : o_.out;
+    found_.folder = o_.out.empty() ? run_folder("study", o_.name, o_.resume) : o_.out;
     const bool there = fs::exists(file("report.json"));
     DY_CHECK_AS(ValueError, o_.resume || !there, "study: {} already holds a report; resume goes on with it", found_.folder);
     check_writable(found_.folder, "out");

@@ -45,7 +45,6 @@ class StudyWork {
   train::Progress& progress_;
   Plan plan_;
   std::vector<Recipe> recipes_;
-  std::vector<std::string> formats_;
   std::map<std::string, PlanCandidate> fitted_;  // into the memory limit, by recipe; none without a limit
   Study o_;
   std::vector<Evaluation> f32_losses_;  // per seed
@@ -88,18 +87,9 @@ class StudyWork {
     return *std::find_if(recipes_.begin(), recipes_.end(), [&](const Recipe& r) { return r.name == name; });
   }
 
-  // What makes two runs the same study. Tolerance and what is minimized only judge it, and modules are looked into afterwards.
   Identity identity() {
-    const Options& o = s().options;
     Identity all = subject_.identity(s());
-    all.insert(all.end(), {{"steps", std::to_string(o.steps)},
-                           {"seeds", std::to_string(q_.seeds)},
-                           {"seed", std::to_string(plan_.seed)},
-                           {"clip", fmt::format("{}", plan_.clip)},
-                           {"shadow", q_.shadow ? "yes" : "no"},
-                           {"recipes", fmt::format("{}", fmt::join(o.recipes, " "))}});
-    for (const Recipe& r : recipes_) all.emplace_back("recipe " + r.name, text(fields_of(r)));
-    all.emplace_back("formats", fmt::format("{}", fmt::join(formats_, " ")));
+    add_options(all, s().options, recipes_);
     if (plan_.device != cpu) all.emplace_back("device", plan_.device.name());
     return all;
   }
@@ -129,15 +119,15 @@ class StudyWork {
     recipes_ = chosen_recipes(q_);
     check_request(q_);
     fit();
-    formats_ = weight_formats(*subject_.make(recipe("f32"), meta), q_.formats, subject_.all_stored());
+    auto formats = weight_formats(*subject_.make(recipe("f32"), meta), q_.formats, subject_.all_stored());
     for (const Recipe& r : recipes_) subject_.optimizer(*subject_.make(r, meta), r, plan_);  // refuses what cannot be trained
-    o_.folder = q_.out.empty() ? run_folder("study-" + file_name(q_.name), q_.resume) : q_.out;
+    o_.folder = q_.out.empty() ? run_folder("study", q_.name, q_.resume) : q_.out;
     make_folder();
     s().version = DYADIC_VERSION;
     s().command = q_.command;
     subject_.describe(s());
     for (const Recipe& r : recipes_) s().options.recipes.push_back(r.name);
-    s().options.formats = formats_;
+    s().options.formats = std::move(formats);
     s().options.seeds = q_.seeds;
     s().options.seed = plan_.seed;
     s().options.tolerance = q_.tolerance;
@@ -168,7 +158,7 @@ class StudyWork {
       r.fields = fields_of(chosen);
       s().recipes.push_back(std::move(r));
     }
-    for (const std::string& name : formats_) {
+    for (const std::string& name : s().options.formats) {
       FormatResult f;
       f.name = name;
       s().formats.push_back(std::move(f));
@@ -186,7 +176,6 @@ class StudyWork {
       fit();
       s() = parse_report(begun);
       plan_.steps = s().options.steps;
-      formats_ = s().options.formats;
     }
     group_.require_equal("the program", DYADIC_VERSION);
     subject_.describe(s());
@@ -401,12 +390,6 @@ class StudyWork {
 };
 
 }  // namespace
-
-std::string run_folder(const std::string& base, bool resume) {
-  std::string name = base;
-  for (int i = 2; !resume && fs::exists(name); ++i) name = base + "-" + std::to_string(i);
-  return name;
-}
 
 Study run_study(Subject& subject, const StudyRequest& request, train::Progress& progress) {
   return StudyWork(subject, request, progress).run();

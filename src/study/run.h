@@ -26,9 +26,6 @@ struct StudyRequest {
   std::string command;  // of the command line, as it was called, for the report; empty: a library's caller
 };
 
-// The folder of a run that was given none: the first free of base, base-2 ...; to resume, base.
-std::string run_folder(const std::string& base, bool resume);
-
 // Everything that can be refused is refused before training starts. Writes report.html, report.json, model.safetensors and
 // checkpoints into the folder, each atomically, after every recipe and format.
 Study run_study(Subject& subject, const StudyRequest& request, train::Progress& progress);

@@ -19,17 +19,6 @@
 namespace dyadic::inline v1::study {
 namespace {
 
-// A limit for a while: that of a study.
-struct Limited {
-  const int64_t before = memory_limit();
-  explicit Limited(int64_t limit) {
-    DY_CHECK_AS(ValueError, limit >= 0, "study: memory_limit is {}; bytes, above 0", limit);
-    if (limit) set_memory_limit(limit);
-  }
-  ~Limited() { set_memory_limit(before); }
-  Limited(const Limited&) = delete;
-};
-
 // One number per sample: the mean over what else there is.
 Tensor per_sample(const Tensor& t) { return t.dim() > 1 ? mean(t.flatten(1), {-1}) : t; }
 
@@ -81,7 +70,8 @@ Study study(const MakeModel& make_model, const Batches& batches, const Loss& los
   q.out = o.out;
   q.resume = o.resume;
   q.plan = {1000, o.seed, o.clip, o.device};
-  const Limited limited(o.memory_limit);
+  DY_CHECK_AS(ValueError, o.memory_limit >= 0, "study: memory_limit is {}; bytes, above 0", o.memory_limit);
+  const OtherLimit limit(o.memory_limit ? o.memory_limit : memory_limit());
   DY_CHECK_AS(ValueError, !o.steps || !o.time_s, "study: steps and time exclude each other; give one");
   train::Progress progress(o.progress ? train::Progress::standard_error() : train::Progress::silent());
   return run_study(subject, q, progress);

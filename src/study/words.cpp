@@ -1,9 +1,10 @@
-// Names and messages, shortened.
+// Names, of folders too, and messages, shortened.
 #include "study/words.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "base/text.h"
 
@@ -26,6 +27,13 @@ std::string file_name(std::string name) {
     if (c < ' ' || c == 127 || c == '/' || c == '\\' || (c == '.' && (i == 0 || name[i - 1] == '-'))) name[i] = '-';
   }
   return name.substr(0, 100);
+}
+
+std::string run_folder(const std::string& kind, const std::string& name, bool resume) {
+  const std::string base = kind + "-" + file_name(name);
+  std::string folder = base;
+  for (int i = 2; !resume && std::filesystem::exists(folder); ++i) folder = base + "-" + std::to_string(i);
+  return folder;
 }
 
 std::string g_package_folder;

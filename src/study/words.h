@@ -1,4 +1,4 @@
-// Names and messages, shortened.
+// Names, of folders too, and messages, shortened.
 #pragma once
 #include <string>
 #include <string_view>
@@ -10,6 +10,9 @@ std::string short_name(const std::string& name, int most);
 
 // A name as part of a folder's: what means something in a path, or cannot be typed, becomes a dash.
 std::string file_name(std::string name);
+
+// The folder of a run that was given none: the first free of kind-name, kind-name-2 ...; to resume, kind-name.
+std::string run_folder(const std::string& kind, const std::string& name, bool resume);
 
 // The folder of the Python package that this is a part of, with a slash behind it; empty: of none.
 extern std::string g_package_folder;
