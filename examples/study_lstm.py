@@ -29,6 +29,7 @@ def main():
         loss,
         evaluation=DataLoader(test_set, batch_size=256),
         metric=study.accuracy,
+        tolerance=0.03,  # what 360 images can tell
         steps=args.steps,
         optimizer_options={"lr": 5e-3},
         name="lstm",

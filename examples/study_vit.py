@@ -40,6 +40,7 @@ def main():
         loss,
         evaluation=DataLoader(test_set, batch_size=256),
         metric=study.accuracy,
+        tolerance=0.03,  # what 360 images can tell
         steps=args.steps,
         optimizer_options={"lr": 2e-3, "weight_decay": 0.05},
         per_layer=True,

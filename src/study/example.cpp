@@ -87,6 +87,7 @@ Example::Example(Source& source, FunctionRef<void(const data::Value&)> look) {
     const int64_t gone = before - memory_stats().total;
     if (gone <= 0 || unfolded[k]) parts_[k].bytes = 0;
     ahead_ += unfolded[k] ? 0 : gone;
+    arrays_ = arrays_ || unfolded[k];
   }
   ahead_ = source.ahead().batches * ahead_ + source.ahead().workers * making_;
 }

@@ -25,6 +25,7 @@ class Example {
   bool like(const data::Value& batch) const;  // of the same shapes
   int64_t rows() const { return rows_; }
   int64_t ahead() const { return ahead_; }  // bytes of batches that workers have ready beside it, at most
+  bool arrays() const { return arrays_; }   // another language's are among it
   std::string text() const { return like_.str(); }
 
  private:
@@ -38,6 +39,7 @@ class Example {
   data::Value like_;
   std::vector<Part> parts_;
   int64_t rows_ = 0, making_ = 0, ahead_ = 0;  // making_: bytes beyond the batch itself while it is made
+  bool arrays_ = false;
 };
 
 }  // namespace dyadic::inline v1::study

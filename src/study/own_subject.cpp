@@ -226,6 +226,7 @@ data::Value OwnSubject::short_blank(int64_t steps) {
 
 std::string OwnSubject::other_memory() const {
   if (!unlike_.empty()) return fmt::format("batches differ: the first one is {}, {}", example_.text(), unlike_);
+  if (example_.arrays()) return "batches hold arrays, and tensors that the loss makes of them are not in what is predicted";
   const Source::Ahead ahead = training_->ahead();
   return ahead.workers
              ? fmt::format("{} worker{} have up to {} batches ready, and all of them are counted in what is predicted",

@@ -28,8 +28,10 @@ struct Candidate {
   double cost = kUnknown;  // bytes, or seconds
   double delta = kUnknown, se = kUnknown, upper = kUnknown;
   double spread = kUnknown;  // of times, as a share; unknown of what was measured once
-  bool near = false;         // within what it may lose to be recommended
-  bool close = false;        // within the tolerance, but not that
+  double more = INFINITY;    // times as much to evaluate on (of_seeds: as many seeds) would show it near, if it stays as it is
+  bool of_seeds = false;
+  bool near = false;   // within what it may lose to be recommended
+  bool close = false;  // within the tolerance, but not that
 };
 
 double cost_of(const RecipeResult& r, Minimize minimize) {
@@ -49,6 +51,13 @@ bool apart(double a, double a_spread, double b, double b_spread) {
   return std::fabs(a - b) > (a * a_spread + b * b_spread) / 2;  // false where one is not known
 }
 
+// Errors shrink with the root of what they are measured on.
+double times_as_much(const StudyResult& s, bool format, const LossDelta& d) {
+  const double lost = format && of_one_run(s) ? std::max(d.delta, 0.0) : d.delta;
+  const double left = share_allowed(s, format) * allowed(s) - lost;
+  return left > 0 ? std::pow((bound(s, format, d) - lost) / left, 2) : INFINITY;
+}
+
 template <class T> std::vector<Candidate> candidates(const std::vector<T>& results, const StudyResult& study) {
   std::vector<Candidate> list;
   for (const T& r : results) {
@@ -58,6 +67,7 @@ template <class T> std::vector<Candidate> candidates(const std::vector<T>& resul
     Candidate c{r.name, cost_of(r, study.options.minimize), d.delta, d.se, bound(study, format, d), spread_of(r)};
     c.near = r.name == "f32" || (format ? may_store(study, d) : within_tolerance(study, d));
     c.close = !c.near && within_tolerance(study, d);
+    c.more = times_as_much(study, format, d), c.of_seeds = d.se_kind == "seed";
     list.push_back(c);
   }
   return list;
@@ -127,9 +137,19 @@ std::string why_winner(const std::vector<Candidate>& list, const Candidate& best
 // Of many the five that cost least, and how many more.
 class Some {
   std::vector<std::pair<double, std::string>> all_;
+  Candidate soonest_;  // shown by the least more
 
  public:
-  void add(double cost, std::string text) { all_.emplace_back(cost, std::move(text)); }
+  void add(const Candidate& c, std::string text) {
+    all_.emplace_back(c.cost, std::move(text));
+    if (c.more < soonest_.more) soonest_ = c;
+  }
+  // Beyond a hundred times nobody will.
+  std::string what_would_tell() const {
+    if (!(soonest_.more < 100)) return ".";
+    return fmt::format(". About {} as {} would tell of {}.", ratio_text(soonest_.more),
+                       soonest_.of_seeds ? "many seeds" : "much to evaluate on", soonest_.name);
+  }
   // "" of none.
   std::string sentence(std::string_view begin, std::string_view end = ".") const {
     constexpr size_t kAll = 7, kFew = 5;
@@ -152,17 +172,16 @@ std::string why_not(const std::vector<Candidate>& list, const Candidate& best, c
     if (c.near || !(c.cost < best.cost)) continue;
     const bool known = std::isfinite(c.upper);
     Some& to = !known ? unknown : c.close ? close : c.delta <= allowed(w.study) ? unsure : lossy;
-    to.add(c.cost, !known ? c.name
-                          : fmt::format("{} ({}, {} \u00b1 {})", c.name, w.cost(c.cost), change_text(w.study, c.delta),
-                                        error_text(c.se)));
+    to.add(c, !known ? c.name
+                     : fmt::format("{} ({}, {} \u00b1 {})", c.name, w.cost(c.cost), change_text(w.study, c.delta),
+                                   error_text(c.se)));
   }
   return close.sentence(
              fmt::format("Cheaper, and within {} on these weights, but not by what weights of other seeds may need: ",
                          tolerance_text(w.study.options.tolerance)),
-             ". More to evaluate on would tell.") +
+             close.what_would_tell()) +
          lossy.sentence("Cheaper, but beyond the tolerance: ") +
-         unsure.sentence("Cheaper and perhaps within it, but measured too coarsely to say so: ",
-                         ". More to evaluate on would tell.") +
+         unsure.sentence("Cheaper and perhaps within it, but measured too coarsely to say so: ", unsure.what_would_tell()) +
          unknown.sentence(fmt::format("Cheaper, but of unknown {}: ", w.name));
 }
 

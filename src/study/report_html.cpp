@@ -110,8 +110,7 @@ void Page::tiles() {
          fmt::format("f32: {} ms", milliseconds_text(f32->step_ms)), r->step_ms / f32->step_ms);
   }
   if (const LossDelta& d = judged(s, *r); std::isfinite(d.delta)) {
-    const std::string name = s.measure.metric.empty() ? "Loss" : s.measure.metric;
-    tile(name + " of the recipe", value_and_unit(loss_text(judged_value(s, *r)) + unit_text(s)),
+    tile("The recipe's " + judged_name(s), value_and_unit(loss_text(judged_value(s, *r)) + unit_text(s)),
          r == f32 ? "the reference"
                   : fmt::format("{} \u00b1 {} to f32; {} ({}) is allowed", change_text(s, d.delta), error_text(d.se),
                                 loss_text(allowed(s)), tolerance_text(s.options.tolerance)),

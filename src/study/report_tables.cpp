@@ -80,7 +80,7 @@ std::string events_text(const ModuleRounding& m) {
   return text;
 }
 
-std::string joined(const std::vector<DtypeCalls>& calls) {
+std::string calls_text(const std::vector<DtypeCalls>& calls) {
   std::string text;
   for (const DtypeCalls& c : calls)
     text += fmt::format("{}{} {} in {}", text.empty() ? "" : ", ", count_text(c.calls), c.op, c.dtype);
@@ -294,7 +294,7 @@ std::string conditions_list(const StudyResult& s) {
   if (s.recipes.empty()) return out;
   out += "<details><summary>Weights and arithmetic of each recipe</summary><dl>\n";
   for (const RecipeResult& r : s.recipes) {
-    out += fmt::format("<dt>{}</dt><dd>{}<br><code>{}</code></dd>\n", html_text(r.name), html_text(joined(r.dtype_calls)),
+    out += fmt::format("<dt>{}</dt><dd>{}<br><code>{}</code></dd>\n", html_text(r.name), html_text(calls_text(r.dtype_calls)),
                        r.weights_sha256.empty() ? kDash : html_text(r.weights_sha256));
   }
   return out + "</dl></details>\n";

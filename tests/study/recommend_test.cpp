@@ -51,7 +51,8 @@ TEST(Recommend, AFormatOfOneRunKeepsHalf) {
                    "Cheaper, and within 1 % on these weights, but not by what weights of other seeds may need: "
                    "nf4(block=64,double) (444 KiB, +0.0180"))
       << one.why;
-  s.options.seeds = 3;  // formats are of the first one's weights still
+  EXPECT_FALSE(says(one, "would tell")) << one.why;  // .018 is more than half of what is allowed, however well it is measured
+  s.options.seeds = 3;                               // formats are of the first one's weights still
   EXPECT_EQ(recommend(s).format, "i8(row)");
   s.options.seeds = 1, s.recipes.clear();  // a model that is there: its weights are those that will be stored
   EXPECT_EQ(recommend(s).format, "nf4(block=64,double)");
@@ -75,6 +76,21 @@ TEST(Recommend, AGainOfOneRunIsNone) {
   s.recipes.clear();
   EXPECT_EQ(with(-0.018, 0.016).format, "nf4(block=64,double)");
   EXPECT_TRUE(says(recommend(s), "That is promised of these weights")) << recommend(s).why;
+}
+
+// Twice the error is .010 of .010 that are left: a quarter of what it was on four times as much.
+TEST(Recommend, HowMuchMoreWouldTell) {
+  StudyResult s = sample_result();
+  for (FormatResult& f : s.formats)
+    if (f.name == "nf4(block=64,double)") f.vs_f32 = sample_delta(0, 0.2 * 0.020298 / 2);
+  EXPECT_EQ(recommend(s).format, "nf4(block=64,double)");
+  for (FormatResult& f : s.formats)
+    if (f.name == "nf4(block=64,double)") f.vs_f32 = sample_delta(0, 0.5 * 0.020298);
+  EXPECT_TRUE(says(recommend(s), "About 4.0x as much to evaluate on would tell of nf4(block=64,double).")) << recommend(s).why;
+  recipe(s, "pure-bf16").vs_f32 = sample_delta(0.0103, 0.02), recipe(s, "pure-bf16").vs_f32.se_kind = "seed";
+  recipe(s, "pure-bf16-sr").vs_f32 = sample_delta(0.03, 0.02);
+  s.options.seeds = 3;
+  EXPECT_TRUE(says(recommend(s), "as many seeds would tell of pure-bf16.")) << recommend(s).why;
 }
 
 TEST(Recommend, TiesGoToTheSmallerLoss) {
