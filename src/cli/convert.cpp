@@ -1,4 +1,5 @@
 // dyadic convert: a file of tensors into another kind or other formats.
+#include <algorithm>
 
 #include "base/check.h"
 #include "base/json.h"
@@ -29,6 +30,31 @@ int convert_checkpoint(const ConvertCommandOptions& o, const Common& common) {
   return kDone;
 }
 
+// What is said of several tensors, once.
+class Notes {
+  struct Note {
+    std::string first, what;
+    size_t count = 0;
+  };
+  std::vector<Note> all_;
+
+ public:
+  void add(const std::string& name, std::string what) {
+    auto at = std::ranges::find(all_, what, &Note::what);
+    if (at == all_.end()) at = all_.insert(at, Note{name, std::move(what)});
+    ++at->count;
+  }
+  std::string str() const {
+    std::string text;
+    for (const Note& n : all_) {
+      const size_t verb = n.what.find(' ');
+      text += n.count == 1 ? fmt::format("{} {}s{}\n", n.first, n.what.substr(0, verb), n.what.substr(verb))
+                           : fmt::format("{} and {} more {}\n", n.first, n.count - 1, n.what);
+    }
+    return text;
+  }
+};
+
 int convert(const ConvertCommandOptions& o, const Common& common) {
   install_interrupt_handler();
   if (o.format.empty() && o.map.empty() && o.out.ends_with(".safetensors") && io::is_checkpoint(o.in))
@@ -51,7 +77,7 @@ int convert(const ConvertCommandOptions& o, const Common& common) {
   Json out = {{"in", o.in}, {"out", o.out}, {"tensors", Json::array()}};
   Table table({"tensor", "from", "to", "max. error", "rms error"},
               {Align::left, Align::left, Align::left, Align::right, Align::right});
-  std::string notes;
+  Notes notes;
   size_t exact = 0;
   for (const io::Converted& t : tensors) {
     Json row = {{"name", t.name},
@@ -65,8 +91,7 @@ int convert(const ConvertCommandOptions& o, const Common& common) {
     exact += t.difference.exact;
     std::string name = io::quote_name(t.name);
     name = name.substr(1, name.size() - 2);
-    if (!t.kept.empty())
-      notes += fmt::format("{} {} {}: {}\n", name, t.to == t.from ? "stays" : "becomes", t.to.name(), t.kept);
+    if (!t.kept.empty()) notes.add(name, fmt::format("{} {}: {}", t.to == t.from ? "stay" : "become", t.to.name(), t.kept));
     if (!t.difference.exact)
       table.row({name, t.from.name(), t.to.name(), fmt::format("{:.4g}", t.difference.max_abs),
                  fmt::format("{:.4g}", t.difference.rmse)});
@@ -74,7 +99,7 @@ int convert(const ConvertCommandOptions& o, const Common& common) {
   if (common.json)
     print(json_text(out));
   else
-    print((table.size() ? table.str() + "\n" : "") + notes +
+    print((table.size() ? table.str() + "\n" : "") + notes.str() +
           fmt::format("{}: {} tensors, {} of them exact\n", o.out, tensors.size(), exact));
   return kDone;
 }

@@ -13,6 +13,7 @@
 #include "dyadic/planes.h"
 #include "io/bad_file.h"
 #include "io/file_kinds.h"
+#include "io/gguf.h"
 #include "io/quantized/rearranged.h"
 #include "tensor/impl.h"
 
@@ -65,7 +66,11 @@ class ConvertedFile final : public TensorFile {
           c.to = wanted;
         } catch (const Error& e) { c.kept = e.what(); }
       }
-      if (const DType other = instead(t); other && (!wanted || !c.kept.empty())) c.to = other;
+      const auto other = std::ranges::find(o_.instead, t.name, [](auto& item) -> auto& { return item.first; });
+      if (other != o_.instead.end() && (!wanted || !c.kept.empty())) {
+        c.to = DType::parse(other->second);
+        if (c.kept.empty()) c.kept = why_nearest_ggml(c.from, c.to);
+      }
       tensors_.push_back(t);
       tensors_.back().dtype = c.to;
       tensors_.back().own = {};
@@ -104,16 +109,6 @@ class ConvertedFile final : public TensorFile {
     const bool number = t.dtype.is_scaled() || t.dtype.format()->def->kind == Kind::floating;
     return number && (!o_.format.is_scaled() || t.shape.size() >= 2) ? o_.format : DType();
   }
-  DType instead(const TensorInfo& t) const {
-    for (const auto& [pattern, format] : o_.map)
-      if (matches(pattern, t.name)) {
-        if (format == "keep") return {};
-        break;
-      }
-    for (const auto& [name, format] : o_.instead)
-      if (name == t.name) return DType::parse(format);
-    return {};
-  }
 };
 
 // What the file says beside tensors, as texts; sizes and tied names are said anew.
@@ -129,7 +124,7 @@ void add_metadata(Metadata& to, const TensorFile& source) {
 
 }  // namespace
 
-std::vector<Converted> convert(const TensorFile& source, const std::string& path, const ConvertOptions& options) {
+void check_rules(const TensorFile& source, const ConvertOptions& options) {
   for (const auto& [pattern, format] : options.map) {
     if (format != "keep") DType::parse(format);
     const auto fits = [&](const TensorInfo& t) { return matches(pattern, t.name); };
@@ -137,6 +132,10 @@ std::vector<Converted> convert(const TensorFile& source, const std::string& path
                 "convert: no tensor of what is written is called {}; names are such as {}", quote_name(pattern),
                 source.tensors().empty() ? "none" : quote_name(source.tensors()[0].name));
   }
+}
+
+std::vector<Converted> convert(const TensorFile& source, const std::string& path, const ConvertOptions& options) {
+  check_rules(source, options);
   const ConvertedFile converted(source, options);
   SaveOptions save_options = options.save;
   add_metadata(save_options.metadata, source);

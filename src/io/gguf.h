@@ -29,6 +29,7 @@ const GgmlType* find_ggml_type(uint32_t number);  // null for unknown ones
 const GgmlType* find_ggml_type(DType dtype);
 // What ggml has for a weight of that dtype with so many columns: the dtype itself, one of as many bits, or a float.
 DType nearest_ggml_dtype(DType dtype, int64_t columns);
+std::string why_nearest_ggml(DType dtype, DType nearest);
 
 // Where a file is read. Whatever is asked for and not there is a ValueError with the place.
 class GgufCursor {

@@ -57,6 +57,8 @@ const std::vector<GgmlType>& types() {
   return all;
 }
 
+bool is_integers(DType d) { return d.format()->def->name[0] == 'i' || d.format()->def->name[0] == 'u'; }
+
 }  // namespace
 
 const GgmlType* find_ggml_type(uint32_t number) { return number < types().size() ? &types()[number] : nullptr; }
@@ -73,9 +75,18 @@ DType nearest_ggml_dtype(DType d, int64_t columns) {
   const Format& f = *d.format();
   const std::string_view name = f.def->name;
   if (name == "i2" && f.params.granularity == Granularity::tensor && !f.params.zero && fits(tq2_0)) return tq2_0;  // BitNet's
-  const bool integers = name[0] == 'i' || name[0] == 'u', codebook = !integers && d.bits() <= 4;
-  const DType kept = blocks_for(d), near = kept ? kept : codebook ? iq4_nl : q8_0;
+  const DType kept = blocks_for(d), near = kept ? kept : q8_0;
   return fits(near) ? near : f32;
+}
+
+std::string why_nearest_ggml(DType d, DType to) {
+  const std::string none = find_ggml_type(d) ? "" : fmt::format("ggml has no {}", d.name());
+  if (to == f32)
+    return fmt::format("{}its rows are no whole blocks of a type that ggml has", none.empty() ? "" : none + ", and ");
+  if (to == blocks_for(d) || to == tq2_0) return fmt::format("{}; {} has its codes", none, to.name());
+  const bool table = d.bits() <= 4 && !blocks_for(d) && !is_integers(d);
+  return fmt::format("{}; {} is the nearest: at most 1/254 of a block's largest off{}", none, to.name(),
+                     table ? " (iq4_nl, of half the size: 1/11)" : "");
 }
 
 }  // namespace dyadic::inline v1::io

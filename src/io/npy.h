@@ -4,7 +4,8 @@
 #include <string_view>
 #include <vector>
 
-#include "dyadic/tensor.h"
+#include "dyadic/numpy_file.h"
+#include "dyadic/tensor_file.h"
 
 namespace dyadic::inline v1::io {
 
@@ -20,7 +21,8 @@ struct NpyHeader {
 // From the first bytes of a file. Trusts nothing: ValueError "<path>: ..." for what is no such header, and for dtypes that are
 // none of ours (structures, objects).
 NpyHeader parse_npy_header(const std::string& path, std::string_view bytes);
-std::string npy_header(DType dtype, IntList shape);   // a multiple of 64 bytes
+std::string npy_header(DType dtype, IntList shape);                                          // a multiple of 64 bytes
+void write_npz(const std::string& path, const TensorFile& source, NpzOptions options = {});  // a tensor at a time
 DType dtype_of_numpy(std::string_view code);          // "f8", without a byte order; undefined: none of ours
 void swap_bytes(void* data, int64_t n, DType dtype);  // of n elements; complex numbers part by part
 

@@ -122,7 +122,8 @@ class NpzFile final : public NumpyFile {
 bool is_npz(const MappedFile& file) {
   if (!ZipFile::begins(file.bytes())) return false;
   const ZipFile zip(file.path(), file.bytes());
-  return std::ranges::any_of(zip.entries(), [](const ZipEntry& e) { return e.name.ends_with(kSuffix); });
+  return zip.entries().empty() ||
+         std::ranges::any_of(zip.entries(), [](const ZipEntry& e) { return e.name.ends_with(kSuffix); });
 }
 
 std::string_view bytes_of(const Tensor& dense) {
@@ -148,19 +149,27 @@ void save_npy(const std::string& path, const Tensor& t) {
 }
 
 void save_npz(const std::string& path, const NamedTensors& tensors, NpzOptions options) {
-  std::vector<std::string> names, headers;
-  for (auto& [name, t] : tensors) {
+  for (auto& [name, t] : tensors)
     DY_CHECK_AS(ValueError, t.defined() && !t.is_meta(), "save_npz: tensor {} has no values; leave it out", quote_name(name));
-    names.push_back(name);
-    headers.push_back(npy_header(t.dtype(), t.sizes()));
+  write_npz(path, *in_memory(tensors), options);
+}
+
+void write_npz(const std::string& path, const TensorFile& source, NpzOptions options) {
+  std::vector<std::string> names, headers;
+  for (const TensorInfo& t : source.tensors()) {
+    names.push_back(t.name);
+    try {
+      DY_CHECK_AS(TypeError, t.dtype, "no dtype here holds it: it is {}; leave it out", t.stored);
+      headers.push_back(npy_header(t.dtype, t.shape));
+    } catch (const TypeError& e) { fail<TypeError>("save_npz: tensor {}: {}", quote_name(t.name), e.what()); }
   }
   std::ranges::sort(names);
   const auto twice = std::ranges::adjacent_find(names);
   DY_CHECK_AS(ValueError, twice == names.end(), "save_npz: the name {} is there twice; rename one", quote_name(*twice));
   ZipWriter out("save_npz", path);
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    const Tensor dense = tensors[i].second.detach().contiguous().cpu();
-    out.add(tensors[i].first + std::string(kSuffix), {headers[i], bytes_of(dense)}, options.compressed);
+  for (size_t i = 0; i < source.tensors().size(); ++i) {
+    const Tensor dense = source.get(i).detach().contiguous().cpu();
+    out.add(source.tensors()[i].name + std::string(kSuffix), {headers[i], bytes_of(dense)}, options.compressed);
   }
   out.commit();
 }

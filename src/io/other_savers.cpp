@@ -7,6 +7,7 @@
 #include "io/bad_file.h"
 #include "io/file_kinds.h"
 #include "io/gguf.h"
+#include "io/npy.h"
 
 namespace dyadic::inline v1::io {
 namespace {
@@ -33,6 +34,9 @@ std::string save_as_gguf(const std::string& path, const TensorFile& source, cons
 // A dict of tensors. PyTorch's file has no place for metadata.
 std::string save_as_torch(const std::string& path, const TensorFile& source, const SaveOptions& o) {
   refuse_parts("PyTorch", o);
+  // A tensor at a time, but where tensors share parts of their memory.
+  if (const std::string_view from = source.origin().kind(); from != "torch" && from != "memory")
+    return write_torch(path, source), path;
   Value::Entries entries;
   for (auto& [name, t] : source.all()) entries.emplace_back(Value(name), Value(t));
   save_torch(path, Value::dict(std::move(entries)));
@@ -40,7 +44,7 @@ std::string save_as_torch(const std::string& path, const TensorFile& source, con
 }
 std::string save_as_npz(const std::string& path, const TensorFile& source, const SaveOptions& o) {
   refuse_parts("numpy", o);
-  save_npz(path, source.all());
+  write_npz(path, source);
   return path;
 }
 

@@ -37,13 +37,24 @@ Parts cut(const TensorFile& source, uint64_t most) {
   return parts;
 }
 
+// Files that go again if what they are for does not come about. A killed process's are removed by the next to write there.
+struct Unfinished {
+  std::vector<std::string> files;
+  ~Unfinished() {
+    std::error_code ignored;
+    for (const std::string& file : files) fs::remove(file, ignored);
+  }
+};
+
 std::string save_parts(const std::string& path, const TensorFile& source, const Parts& parts, const Metadata& metadata) {
   const std::vector<std::string> files = shard_paths(path, parts.size());
+  Unfinished unfinished;
   nlohmann::json index = {{"metadata", {{"total_size", 0}}}, {"weight_map", nlohmann::json::object()}};
   uint64_t total = 0;
   for (size_t p = 0; p < parts.size(); ++p) {
     std::vector<std::string> arrays;
     write_safetensors_part(files[p], source, parts[p], metadata, &arrays);
+    unfinished.files.push_back(files[p]);
     for (const std::string& name : arrays) index["weight_map"][name] = fs::path(files[p]).filename().native();
     for (size_t i : parts[p]) {
       const TensorInfo& t = source.tensors()[i];
@@ -55,6 +66,7 @@ std::string save_parts(const std::string& path, const TensorFile& source, const 
   }
   index["metadata"]["total_size"] = total;
   write_whole("save", path + kIndexExtension, dump_json(index, 2) + "\n");
+  unfinished.files.clear();
   return path + kIndexExtension;
 }
 

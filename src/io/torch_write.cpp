@@ -2,10 +2,12 @@
 #include <bit>
 #include <unordered_map>
 
+#include "base/parallel.h"
 #include "base/sha256.h"
 #include "dyadic/ops.h"
 #include "dyadic/torch_file.h"
 #include "io/bad_file.h"
+#include "io/file_kinds.h"
 #include "io/pickle.h"
 #include "io/zip.h"
 #include "tensor/impl.h"
@@ -56,9 +58,12 @@ class TorchWriter {
   };
   std::unordered_map<const Storage*, Memory> memory_;
   int depth_ = 0;
+  const bool promised_;
 
  public:
   std::vector<Tensor> storages;  // a tensor of each, in the order of their keys
+
+  explicit TorchWriter(bool promised = false) : promised_(promised) {}  // tensors on meta stand for others
 
   std::string pickle(const Value& v) {
     value(v);
@@ -112,7 +117,7 @@ class TorchWriter {
 
   void tensor(const Node& n) {
     const Tensor& t = n.tensor;
-    DY_CHECK_AS(ValueError, t.defined() && !t.is_meta(), "save_torch: a tensor without values: {}; leave it out",
+    DY_CHECK_AS(ValueError, t.defined() && (promised_ || !t.is_meta()), "save_torch: a tensor without values: {}; leave it out",
                 t.defined() ? describe(t) : "it is undefined");
     const char* type = storage_class(t.dtype());
     DY_CHECK_AS(ValueError, !type || *type, "save_torch: PyTorch has no {}: a tensor is {}; convert it with .to",
@@ -280,9 +285,9 @@ std::string identity(std::string_view pickle) {
 
 }  // namespace
 
-void save_torch(const std::string& path, const Value& value) {
-  TorchWriter writer;
-  const std::string pickle = writer.pickle(value);
+// bytes: of storage i.
+static void write_archive(const std::string& path, const std::string& pickle, size_t storages,
+                          FunctionRef<Tensor(size_t i)> bytes) {
   std::string name = path.substr(path.rfind('/') + 1);
   if (const size_t dot = name.rfind('.'); dot != name.npos && dot > 0) name.resize(dot);
   const std::string folder = (name.empty() ? "archive" : name) + "/";
@@ -291,13 +296,40 @@ void save_torch(const std::string& path, const Value& value) {
   out.add(folder + ".format_version", {"1"});
   out.add(folder + ".storage_alignment", {"64"});
   out.add(folder + "byteorder", {"little"});
-  for (size_t i = 0; i < writer.storages.size(); ++i) {
-    const Tensor row = storage_row(writer.storages[i], u8).cpu();
-    out.add(folder + "data/" + std::to_string(i), {std::string_view(row.impl()->data(), size_t(row.numel()))});
+  for (size_t i = 0; i < storages; ++i) {
+    const Tensor row = bytes(i);
+    out.add(folder + "data/" + std::to_string(i), {std::string_view(row.impl()->data(), size_t(row.nbytes()))});
   }
   out.add(folder + "version", {"3\n"});
   out.add(folder + ".data/serialization_id", {identity(pickle)});
   out.commit();
+}
+
+void save_torch(const std::string& path, const Value& value) {
+  TorchWriter writer;
+  const std::string pickle = writer.pickle(value);
+  write_archive(path, pickle, writer.storages.size(), [&](size_t i) { return storage_row(writer.storages[i], u8).cpu(); });
+}
+
+void write_torch(const std::string& path, const TensorFile& source) {
+  const std::vector<TensorInfo>& all = source.tensors();
+  Value::Entries entries;
+  std::vector<Tensor> shown;
+  std::unordered_map<const Storage*, size_t> numbers;
+  for (size_t i = 0; i < all.size(); ++i) {
+    const TensorInfo& t = all[i];
+    DY_CHECK_AS(ValueError, t.dtype && *(storage_class(t.dtype) ? storage_class(t.dtype) : " "),
+                "save_torch: tensor {}: PyTorch has no {}; convert it first", quote_name(t.name),
+                t.dtype ? t.dtype.name() : t.stored);
+    const size_t first = source.same_as(i);
+    shown.push_back(first < i ? shown[first] : make_tensor(t.shape, t.dtype, meta));
+    numbers.emplace(&*shown.back().impl()->storage, first);
+    entries.emplace_back(Value(t.name), Value(shown.back()));
+  }
+  TorchWriter writer(true);
+  const std::string pickle = writer.pickle(Value::dict(std::move(entries)));
+  write_archive(path, pickle, writer.storages.size(),
+                [&](size_t i) { return source.get(numbers.at(&*writer.storages[i].impl()->storage)).contiguous().cpu(); });
 }
 
 }  // namespace dyadic::inline v1::io

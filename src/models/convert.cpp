@@ -12,6 +12,7 @@
 #include "io/gguf.h"
 #include "io/quantized/packing.h"
 #include "models/gguf/adapter_files.h"
+#include "models/gguf/beside.h"
 #include "models/gguf/files.h"
 #include "models/gguf/tokenizer_keys.h"
 
@@ -47,13 +48,20 @@ io::ConvertOptions kept(io::ConvertOptions o) {
   return o;
 }
 
+// What is packed in a way that is not known here can be copied, but not become anything else.
+void check_known_packing(const std::string& folder, const std::string& config) {
+  if (const json q = io::quantization_of(bounded_json(config)); !q.is_null()) io::check_packing(folder, q);
+}
+
 Converted to_gguf(const std::string& folder, const std::string& config_path, const std::string& out,
                   const io::ConvertOptions& options) {
   const std::string config = io::read_text(config_path);
+  check_known_packing(folder, config);
   const std::shared_ptr<io::TensorFile> weights = io::open(folder);
   io::GgufMetadata keys = keys_of(config);
   put_folder(keys, folder, config_in_gguf(config), vocabulary_of(*weights, config));
   keys.emplace_back("general.quantization_version", uint32_t(2));
+  put_beside(keys, io::beside_weights(*weights));
   const std::shared_ptr<io::TensorFile> named = gguf_of(weights, config, std::move(keys));
   io::ConvertOptions o = kept(by_gguf_names(options, *weights, config));
   for (auto& [name, dtype] : without_ggml_type(*weights, config))
@@ -75,39 +83,58 @@ void add_own_dtypes(io::ConvertOptions& o, const io::TensorFile& weights, const 
   }
 }
 
-void make_folder(const std::string& path) {
-  std::error_code error;
-  fs::create_directories(path, error);
-  DY_CHECK(!error, "{}: cannot be made: {}", path, error.message());
+// A folder to write into, made if need be; one that was made goes again if nothing came to lie in it.
+class OutFolder {
+  const std::string path_;
+  bool made_;
+
+ public:
+  explicit OutFolder(std::string path) : path_(std::move(path)) {
+    std::error_code error;
+    made_ = fs::create_directories(path_, error);
+    DY_CHECK(!error, "{}: cannot be made: {}", path_, error.message());
+  }
+  ~OutFolder() {
+    std::error_code ignored;
+    if (made_ && fs::is_empty(path_, ignored)) fs::remove(path_, ignored);
+  }
+  OutFolder(const OutFolder&) = delete;
+};
+
+bool stays(const io::ConvertOptions& o) {
+  return !o.format && std::ranges::all_of(o.map, [](auto& rule) { return rule.second == "keep"; });
 }
 
 // Weights into a folder: as the tool that quantized them packs them, if they stay what they are; else config.json no longer
 // says that they are packed. Gives what it says then.
-std::pair<Converted, std::string> into_folder(std::shared_ptr<io::TensorFile> weights, const std::string& config,
-                                              const std::string& folder, io::ConvertOptions options) {
+std::pair<Converted, std::string> into_folder(std::shared_ptr<const io::TensorFile> weights, const std::string& config,
+                                              const std::string& folder, io::ConvertOptions options,
+                                              const io::BesideWeights& beside = {}) {
   json c = bounded_json(config);
   const json quantization = io::quantization_of(c);
   std::string text = config;
   if (!quantization.is_null()) {
-    const bool same = !options.format && options.map.empty();
-    if (const auto packed = same ? io::packed(weights, quantization) : nullptr) {
+    if (const auto packed = stays(options) ? io::packed(weights, quantization, beside) : nullptr) {
+      io::check_rules(*weights, options);
+      options.map.clear();
       weights = packed;
     } else {
       io::forget_quantization(c);
       text = dump_json(c, 2) + "\n";
     }
   }
-  add_own_dtypes(options, *weights, Config(config));
   return {io::convert(*weights, folder, options), text};
 }
 
 Converted from_gguf(const std::shared_ptr<io::GgufFile>& file, const std::string& folder, io::ConvertOptions options) {
   const std::string config = config_of(*file);
-  make_folder(folder);
+  const OutFolder made(folder);
   options.save.metadata.emplace("format", "pt");
   if (file->has_key(kWideKey))
     for (std::string_view name : file->strings(kWideKey)) options.otherwise.emplace_back(name, "keep");
-  auto [all, text] = into_folder(weights_of(file, config), config, folder + "/model.safetensors", options);
+  const std::shared_ptr<io::TensorFile> weights = weights_of(file, config);
+  add_own_dtypes(options, *weights, Config(config));
+  auto [all, text] = into_folder(weights, config, folder + "/model.safetensors", options, beside_of(*file));
   write_folder(*file, folder, text);
   return all;
 }
@@ -149,8 +176,15 @@ Converted convert(const std::string& in, const std::string& out, const io::Conve
     check_no_base();
     if (gguf_out) return to_gguf(in, config, out, options);
     if (!folder_out) return io::convert(*io::open(in), out, options);
-    make_folder(out);
-    auto [all, text] = into_folder(io::open(in), io::read_text(config), out, options);
+    const std::shared_ptr<io::TensorFile> weights = io::open(in);
+    std::string text = io::read_text(config);
+    if (!stays(options)) check_known_packing(in, text);
+    const OutFolder made(out);
+    Converted all;
+    if (!stays(options) || io::is_unpacked(*weights))
+      std::tie(all, text) = into_folder(weights, text, out, options);
+    else
+      all = io::convert(*weights, out, options);
     copy_small_files(in, out, text);
     return all;
   }
@@ -159,7 +193,7 @@ Converted convert(const std::string& in, const std::string& out, const io::Conve
   if (gguf && folder_out && is_gguf_adapter(*gguf)) {
     const std::string text = adapter_config_of(*gguf);
     const auto factors = adapter_from_gguf(gguf, config_of_base(text, base));
-    make_folder(out);
+    const OutFolder made(out);
     io::ConvertOptions o = options;
     o.save.metadata.emplace("format", "pt");
     Converted all = io::convert(*factors, out + kAdapterWeights, o);

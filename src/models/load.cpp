@@ -18,6 +18,7 @@
 #include "io/quantized/packing.h"
 #include "io/quantized/rearranged.h"
 #include "models/families/families.h"
+#include "models/gguf/beside.h"
 #include "models/gguf/files.h"
 #include "offload/reader.h"
 #include "offload/spill.h"
@@ -27,6 +28,8 @@ namespace dyadic::inline v1::models {
 #include "model_families.inc"
 
 namespace {
+
+constexpr std::string_view kDotWeight = ".weight";
 
 // A parameter's name in files of the same model in other clothes: its body alone, or the text part of a larger one.
 std::optional<size_t> place_of(const std::map<std::string, size_t>& names, const std::string& name) {
@@ -88,9 +91,11 @@ class Loading {
   std::map<std::string, size_t> names_;
   std::set<size_t> used_;
   std::shared_ptr<offload::Spill> spill_;
+  const io::BesideWeights beside_;
 
  public:
-  Loading(CausalLM& model, const io::TensorFile& file, const LoadOptions& o) : model_(model), file_(file), o_(o) {
+  Loading(CausalLM& model, const io::TensorFile& file, const LoadOptions& o, io::BesideWeights beside)
+      : model_(model), file_(file), o_(o), beside_(std::move(beside)) {
     const auto& all = file.tensors();
     for (size_t i = 0; i < all.size(); ++i) names_[all[i].name] = i;
   }
@@ -135,6 +140,7 @@ class Loading {
     }
     whole = Tensor();
     model_.load_state_dict(state, true, true);
+    if (!beside_.empty()) add_beside(found);
     if (!o_.device_map.empty()) {
       for (auto& [name, p] : model_.named_parameters())
         if (is_on_disk(o_.device_map, name)) p.requires_grad_(false);
@@ -207,6 +213,23 @@ class Loading {
     if (!spill_) spill_ = offload::Spill::make(o_.offload_folder);
     return spill_->put(to == t.dtype() ? t : converted(t, to), false);
   }
+  // What its file has beside a weight that is still as it came goes along with its module, as buffers that are no state.
+  void add_beside(const std::vector<std::pair<std::string, Source>>& found) {
+    const auto modules = model_.named_modules();
+    const auto parameters = model_.named_parameters();
+    for (auto& [name, from] : found) {
+      const std::string& in_file = file_.tensors()[from.tensor].name;
+      const auto at = beside_.find(in_file);
+      if (at == beside_.end() || !name.ends_with(kDotWeight) || !in_file.ends_with(kDotWeight)) continue;
+      const auto module = modules.find(name.substr(0, name.size() - kDotWeight.size()));
+      if (!module || !parameters.find(name)->dtype().is_scaled()) continue;
+      const std::string before = in_file.substr(0, in_file.size() - kDotWeight.size() + 1);
+      for (auto& [full, t] : at->second)
+        if (full.starts_with(before) && full.find('.', before.size()) == full.npos)
+          (*module)->register_buffer(full.substr(before.size()),
+                                     o_.device.is_meta() ? empty(t.sizes(), t.dtype(), meta) : t.clone(), false);
+    }
+  }
   void report() const {
     size_t others = 0;
     std::string first;
@@ -244,16 +267,22 @@ static std::shared_ptr<io::TensorFile> weights_of(const Config& c, const io::Ten
   return q.is_null() ? nullptr : io::unpacked({std::shared_ptr<void>(), &file}, q);
 }
 
-std::shared_ptr<CausalLM> from_file(const std::string& text, const io::TensorFile& file, const LoadOptions& o) {
+static std::shared_ptr<CausalLM> from_weights(const std::string& text, const io::TensorFile& file, const LoadOptions& o,
+                                              const io::BesideWeights& beside) {
   const Config config(text, file.tensors().size());
   DY_CHECK_AS(ValueError, o.device_map.empty() || o.device == cpu, "load: a device_map is for the cpu and its disk, not for {}",
               o.device.str());
-  const std::shared_ptr<io::TensorFile> weights = weights_of(config, file);
   auto model = make_of(text, config, {o.dtype && !o.dtype.is_scaled() && !o.dtype.is_blocked() ? o.dtype : f32, meta});
   if (!o.device_map.empty()) check_device_map(o.device_map, *model);
-  Loading(*model, weights ? *weights : file, o).run();
+  Loading(*model, file, o, beside).run();
   if (o.device != cpu && !o.device.is_meta()) model->to(o.device);
   return model;
+}
+
+std::shared_ptr<CausalLM> from_file(const std::string& text, const io::TensorFile& file, const LoadOptions& o) {
+  const std::shared_ptr<io::TensorFile> weights = weights_of(Config(text, file.tensors().size()), file);
+  const io::TensorFile& all = weights ? *weights : file;
+  return from_weights(text, all, o, io::beside_weights(all));
 }
 
 // Null for a folder that has a config.json of its own.
@@ -263,7 +292,7 @@ static std::shared_ptr<io::GgufFile> gguf_of_model(const std::string& path) {
 
 static std::shared_ptr<CausalLM> from_gguf(const std::shared_ptr<io::GgufFile>& file, const LoadOptions& options) {
   const std::string text = config_of(*file), advice = std::string(kFileKey) + "generation_config.json";
-  auto model = from_file(text, *weights_of(file, text), options);
+  auto model = from_weights(text, *weights_of(file, text), options, beside_of(*file));
   if (file->has_key(advice)) model->generation_config = file->text(advice);
   return model;
 }
@@ -280,6 +309,16 @@ Model load(const std::string& folder, const LoadOptions& options) {
   if (const std::string more = folder + "/generation_config.json"; std::filesystem::exists(more))
     model->generation_config = io::read_text(more);
   return model;
+}
+
+// What add_beside has put there.
+static io::BesideWeights beside_of(CausalLM& model) {
+  io::BesideWeights all;
+  for (auto& [path, module] : model.named_modules())
+    for (auto& [name, slot] : module->own_parameters())
+      if (name == "weight" && slot->defined() && slot->dtype().is_scaled())
+        for (auto& [own, t] : module->own_buffers()) all[path + ".weight"].emplace_back(path + "." + own, t->detach().cpu());
+  return all;
 }
 
 // For other tools: they pack the matrices of linear layers but the head, and know ggml's simple blocks as integers.
@@ -313,7 +352,8 @@ void CausalLM::save_pretrained(const std::string& folder, uint64_t max_shard_siz
     weights = for_packing(*this, weights);
     quantization = io::quantization_for(packing, weights);
   }
-  const std::shared_ptr<io::TensorFile> plain = io::in_memory(weights), packed = io::packed(plain, quantization);
+  const std::shared_ptr<const io::TensorFile> plain = io::in_memory(weights);
+  const auto packed = io::packed(plain, quantization, packing.empty() ? beside_of(*this) : io::BesideWeights());
   DY_CHECK_AS(ValueError, packing.empty() || packed, "save_pretrained: {} has no place for all of these weights", packing);
   std::error_code error;
   std::filesystem::create_directories(folder, error);

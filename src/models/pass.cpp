@@ -72,7 +72,7 @@ const std::pair<Tensor, Tensor>& Pass::angles(const Rope& rope, int64_t first, i
 
 Tensor Pass::turned(const Tensor& x, const Rope& rope, int64_t first) {
   const auto& [cosine, sine] = angles(rope, first, x.size(2));
-  return rotary_embedding(x, cosine, sine);
+  return rotary_embedding(x.to(cosine.dtype()), cosine, sine);  // autocast makes queries of 16 bits; angles are the model's
 }
 
 Tensor Pass::mask(int64_t window, int64_t first, int64_t count) {

@@ -66,6 +66,11 @@ TEST(Files, ConvertHoldsOneTensor) {
   EXPECT_TRUE(fs::exists(folder / "f-00006-of-00006.safetensors"));
   EXPECT_EQ(run({"diff", folder / "m.safetensors", folder / "f.safetensors.index.json", "--json"}).json()["changed"].size(),
             24u);
+  for (const char* name : {"f.gguf", "f.pt", "f.npz"}) {
+    const Outcome other = run({"convert", folder / "m.safetensors", folder / name, "--format", "f32", "--memory-limit", "16M"});
+    EXPECT_EQ(other.out, folder / name + ": 24 tensors, 24 of them exact\n") << other.err;
+    EXPECT_EQ(run({"diff", folder / "f.safetensors.index.json", folder / name}).code, 0) << name;
+  }
 }
 
 TEST(Files, Diff) {

@@ -19,6 +19,14 @@ std::vector<double> counted(int n) {
   return out;
 }
 
+TEST(NumpyFile, ArchivesOfNoArrays) {
+  const Folder folder;
+  io::save(folder / "none.npz", io::NamedTensors());
+  EXPECT_EQ(io::open(folder / "none.npz")->kind(), "npz");
+  EXPECT_EQ(io::open(folder / "none.npz")->tensors().size(), 0u);
+  EXPECT_TRUE(io::load_npz(folder / "none.npz").empty());
+}
+
 TEST(NumpyFile, ReadsArchives) {
   for (const char* name : {"numpy_stored.npz", "numpy_deflated.npz"}) {
     const auto file = io::open(stored_file(name));
@@ -69,7 +77,7 @@ TEST(NumpyFile, WritesWhatItReads) {
   io::save_npy(f / "x.npy", arange(3).to(f16));
   EXPECT_EQ(io::open(f / "x.npy")->get("x").to_vector(), counted(3));
   EXPECT_EQ(error_of([&] { io::save_npz(f / "y.npz", {{"a", zeros({1}).to(bf16)}}); }),
-            "npy: numpy has no dtype for bf16; convert it first");
+            "save_npz: tensor \"a\": npy: numpy has no dtype for bf16; convert it first");
   EXPECT_EQ(error_of([&] { io::save_npz(f / "y.npz", {{"a", zeros({1})}, {"a", zeros({1})}}); }),
             "save_npz: the name \"a\" is there twice; rename one");
   // What an archive's names say, other tools write where it is unpacked.

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <map>
 
 #include "dyadic/tensor_file.h"
 #include "tests/io/helpers.h"
@@ -53,6 +54,32 @@ TEST_P(Writers, LeaveTheOldFileWhereAnyWriteFails) {
     ASSERT_EQ(read_bytes(path), before) << most;
     ASSERT_EQ(folder.files(), 1u) << most;
   }
+}
+
+// Parts that were whole when a later one failed go again; those of the model that was there stay.
+TEST(WritersOfParts, LeaveTheOldFilesWhereAnyWriteFails) {
+  const Folder folder;
+  const std::string path = folder / "m.safetensors";
+  const io::NamedTensors old{{"a", ones({8})}, {"b", ones({64})}, {"c", ones({256})}};
+  io::save(path, old, {.max_shard_size = 40});
+  const auto content = [&] {
+    std::map<std::string, std::string> all;
+    for (const auto& file : fs::directory_iterator(folder.path())) all[file.path().native()] = read_bytes(file.path().native());
+    return all;
+  };
+  const auto before = content();
+  ASSERT_EQ(before.size(), 4u);
+  io::NamedTensors now = old;
+  for (auto& [name, t] : now) t = t * 2.0;
+  for (size_t most = 0; most < 1100; most += 77) {  // the index is shorter than the last part
+    std::string text;
+    with_limit(most, false, [&] { text = error_of([&] { io::save(path, now, {.max_shard_size = 40}); }); });
+    EXPECT_NE(text.find("File too large"), text.npos) << most << text;
+    ASSERT_EQ(content(), before) << most;
+  }
+  io::save(path, now, {.max_shard_size = 40});
+  EXPECT_EQ(folder.files(), 4u);
+  EXPECT_TRUE(equal(io::open(path + ".index.json")->get("b"), now[1].second));
 }
 
 TEST_P(Writers, LeaveTheOldFileWhereTheProcessDies) {

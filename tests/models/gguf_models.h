@@ -98,4 +98,19 @@ inline void expect_llama_cpps(const std::string& file, const std::string& family
   }
 }
 
+// All tensors of two files, as they lie there.
+inline void expect_same_files(const std::string& a, const std::string& b) {
+  auto want = io::load_safetensors(a).tensors, got = io::load_safetensors(b).tensors;
+  ASSERT_EQ(got.size(), want.size());
+  const auto name = [](auto& item) { return item.first; };
+  const auto bytes = [](const Tensor& t) { return view_as(t.reshape({-1}), u8); };
+  std::ranges::sort(want, {}, name), std::ranges::sort(got, {}, name);
+  for (size_t i = 0; i < want.size(); ++i) {
+    ASSERT_EQ(got[i].first, want[i].first);
+    ASSERT_EQ(got[i].second.dtype(), want[i].second.dtype()) << got[i].first;
+    ASSERT_EQ(got[i].second.sizes(), want[i].second.sizes()) << got[i].first;
+    EXPECT_TRUE(equal(bytes(got[i].second), bytes(want[i].second))) << got[i].first;
+  }
+}
+
 }  // namespace dyadic::testing

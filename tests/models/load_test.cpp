@@ -190,6 +190,16 @@ TEST(Load, AnEncoderWithoutItsHead) {
   EXPECT_THROW(from_file(config.dump(), *file), ValueError);
 }
 
+TEST(Load, ComputesUnderAutocast) {
+  const NoGrad guard;
+  for (const char* family : {"llama", "gemma3", "qwen3_5", "deepseek_v3", "gpt_oss", "gpt2", "bert"}) {
+    Model m = models::load(model_data(family), {.dtype = f32});
+    const Tensor ids = arange(1, 9, 1, i64).view({1, 8}), want = m(ids);
+    const Autocast low(bf16);
+    EXPECT_LT(double((amax(abs(m(ids).to(f32) - want)) / amax(abs(want))).item()), 0.2) << family;
+  }
+}
+
 // Files of experts come in two forms: a matrix of each, or one tensor of all gates and ups and one of all downs.
 TEST(Load, ExpertsThatAreStackedInTheFile) {
   NoGrad guard;

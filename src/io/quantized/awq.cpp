@@ -54,7 +54,7 @@ std::vector<PackedWeight> find_awq(const Names& names, const json& config) {
   return all;
 }
 
-NamedTensors pack_awq(const std::string& name, const Tensor& w, const json& config) {
+NamedTensors pack_awq(const std::string& name, const Tensor& w, const json& config, const NamedTensors&) {
   if (w.dim() != 2 || !name.ends_with(".weight") || !w.is_contiguous()) return {};
   const int64_t out = w.size(0), in = w.size(1), given = integer_of(config, "group_size", 128, -1, 1 << 24);
   const IntegerKind k = integer_kind(w.dtype(), in);

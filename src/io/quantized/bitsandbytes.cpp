@@ -200,7 +200,7 @@ NamedTensors pack_eight_bits(const std::string& name, const Tensor& w) {
           {beside(name, "weight_format"), zeros({}, u8)}};
 }
 
-NamedTensors pack_bitsandbytes(const std::string& name, const Tensor& w, const json& config) {
+NamedTensors pack_bitsandbytes(const std::string& name, const Tensor& w, const json& config, const NamedTensors&) {
   if (!name.ends_with(".weight") || !w.is_contiguous() || w.numel() == 0) return {};
   const std::string_view type = w.dtype().format()->def->name;
   const bool four = flag_of(config, "load_in_4bit", false), eight = flag_of(config, "load_in_8bit", false);

@@ -109,13 +109,15 @@ PackedWeight four_bit_floats(const Names& names, const std::string& stem) {
   if (!nv) return p.weight(".weight", mxfp4, {rows, cols}, [=] { return mxfp4_of(p.get(pairs), p.get(scales), {rows, cols}); });
   const size_t whole = p.take(".weight_global_scale", {f32});
   p.check_count(whole, 1);
-  return p.weight(".weight", nvfp4, {rows, cols}, [=] {
+  PackedWeight w = p.weight(".weight", nvfp4, {rows, cols}, [=] {
     const Filling fill({rows, cols}, nvfp4);
     copy_to(p.get(pairs), fill.plane("codes"));
     copy_to(p.get(scales), fill.plane("scales"));
     *fill.at<float>("tensor_scale") = 1 / *elements_of<float>(p.get(whole));
     return fill.tensor;
   });
+  w.beside = {whole};  // of six floats one is not 1 / (1 / x)
+  return w;
 }
 
 std::vector<PackedWeight> find_compressed_tensors(const Names& names, const json& config) {
@@ -173,7 +175,15 @@ NamedTensors pack_integers(const std::string& name, const Tensor& w, const Integ
   return parts;
 }
 
-NamedTensors pack_compressed_tensors(const std::string& name, const Tensor& w, const json& config) {
+// The divisor for a scale: the one that it came from, where that is still so.
+Tensor divisor_of(float scale, const std::string& name, const NamedTensors& beside) {
+  for (const auto& [own, t] : beside)
+    if (own == name && t.dtype() == f32 && t.numel() == 1 && 1 / *elements_of<float>(t) == scale) return t;
+  const float divisor = 1 / scale;
+  return from_data(&divisor, {1}, f32);
+}
+
+NamedTensors pack_compressed_tensors(const std::string& name, const Tensor& w, const json& config, const NamedTensors& beside) {
   if (w.dim() != 2 || !name.ends_with(".weight") || !w.is_contiguous() || w.numel() == 0) return {};
   const int64_t rows = w.size(0), cols = w.size(1);
   const std::string format = word_of(config, "format", "");
@@ -189,10 +199,10 @@ NamedTensors pack_compressed_tensors(const std::string& name, const Tensor& w, c
   if (format == "float-quantized" && std::string_view(w.dtype().format()->def->name) == "f8e4m3fn" && whole_rows)
     return {{name, view_as(view_as(plane_of(w, "codes"), u8), f8e4m3fn).view({rows, cols})}, {name + "_scale", scales()}};
   if (format == "nvfp4-pack-quantized" && w.dtype() == nvfp4) {
-    const float whole = 1 / *elements_of<float>(plane_of(w, "tensor_scale"));
+    const std::string divisor = name + "_global_scale";
     return {{name + "_packed", plane_of(w, "codes").view({rows, cols / 2})},
             {name + "_scale", plane_of(w, "scales").view({rows, cols / 16})},
-            {name + "_global_scale", from_data(&whole, {1}, f32)}};
+            {divisor, divisor_of(*elements_of<float>(plane_of(w, "tensor_scale")), divisor, beside)}};
   }
   return {};
 }

@@ -47,7 +47,7 @@ std::vector<PackedWeight> find_fp8(const Names& names, const json& config) {
   return all;
 }
 
-NamedTensors pack_fp8(const std::string& name, const Tensor& w, const json& config) {
+NamedTensors pack_fp8(const std::string& name, const Tensor& w, const json& config, const NamedTensors&) {
   const Format& f = *w.dtype().format();
   const std::string_view type = f.def->name;
   const Block block = block_of(config, "save");

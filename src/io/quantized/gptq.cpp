@@ -143,7 +143,7 @@ Tensor pack_zeros(const Tensor& zeros, int bits, int version) {
   return words;
 }
 
-NamedTensors pack_gptq(const std::string& name, const Tensor& w, const json& config) {
+NamedTensors pack_gptq(const std::string& name, const Tensor& w, const json& config, const NamedTensors&) {
   if (w.dim() != 2 || !name.ends_with(".weight") || !w.is_contiguous()) return {};
   const int64_t out = w.size(0), in = w.size(1);
   const IntegerKind k = integer_kind(w.dtype(), in);

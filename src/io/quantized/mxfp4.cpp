@@ -34,7 +34,7 @@ std::vector<PackedWeight> find_mxfp4(const Names& names, const json&) {
 }
 
 // Experts' weights; their transposed view lies in the file's order.
-NamedTensors pack_mxfp4(const std::string& name, const Tensor& w, const json&) {
+NamedTensors pack_mxfp4(const std::string& name, const Tensor& w, const json&, const NamedTensors&) {
   if (w.dtype() != mxfp4 || w.dim() != 3 || !w.transpose(1, 2).is_contiguous()) return {};
   const int64_t experts = w.size(0), out = w.size(2), groups = w.size(1) / kBlock;
   const Tensor pairs = make_tensor({experts, out, groups, kHalf}, u8, cpu),

@@ -64,6 +64,13 @@ class UnpackedFile final : public TensorFile {
     const Place p = places_[i];
     return p.packed ? weights_[p.number].read() : file_->get(p.number);
   }
+  const std::shared_ptr<const TensorFile>& file() const { return file_; }
+  BesideWeights beside() const {
+    BesideWeights all;
+    for (const PackedWeight& w : weights_)
+      for (size_t part : w.beside) all[w.info.name].emplace_back(file_->tensors()[part].name, file_->get(part));
+    return all;
+  }
 };
 
 // Codes would be taken for numbers.
@@ -87,6 +94,7 @@ class WrittenFile final : public TensorFile {
   std::shared_ptr<const TensorFile> weights_;
   const Packing& packing_;
   const json config_;
+  const BesideWeights beside_;
   std::vector<TensorInfo> tensors_;
   struct Place {
     size_t weight, part;  // SIZE_MAX: the weight as it is
@@ -98,8 +106,12 @@ class WrittenFile final : public TensorFile {
  public:
   bool whole = true, any = false;  // there is a place for all; it has weights with scales
 
-  WrittenFile(std::shared_ptr<const TensorFile> weights, const Packing& packing, json config)
-      : TensorFile(weights->path()), weights_(std::move(weights)), packing_(packing), config_(std::move(config)) {
+  WrittenFile(std::shared_ptr<const TensorFile> weights, const Packing& packing, json config, const BesideWeights& beside)
+      : TensorFile(weights->path()),
+        weights_(std::move(weights)),
+        packing_(packing),
+        config_(std::move(config)),
+        beside_(beside) {
     for (size_t i = 0; i < weights_->tensors().size() && whole; ++i) {
       const TensorInfo& t = weights_->tensors()[i];
       if (!t.dtype || !t.dtype.is_scaled()) {
@@ -133,7 +145,13 @@ class WrittenFile final : public TensorFile {
  private:
   const NamedTensors& parts_of(size_t i) const {
     if (held_ == i) return parts_;
-    parts_ = packing_.pack(weights_->tensors()[i].name, weights_->get(i), config_);
+    const std::string& name = weights_->tensors()[i].name;
+    const auto at = beside_.find(name);
+    const NamedTensors& beside = at == beside_.end() ? NamedTensors() : at->second;
+    parts_ = packing_.pack(name, weights_->get(i), config_, beside);
+    for (const auto& own : beside)  // those that packing did not take for its own
+      if (!parts_.empty() && std::ranges::none_of(parts_, [&](auto& part) { return part.first == own.first; }))
+        parts_.push_back(own);
     held_ = i;
     return parts_;
   }
@@ -142,26 +160,36 @@ class WrittenFile final : public TensorFile {
 }  // namespace
 
 std::shared_ptr<TensorFile> unpacked(std::shared_ptr<const TensorFile> file, const json& config) {
-  if (dynamic_cast<const UnpackedFile*>(file.get())) return nullptr;
+  if (is_unpacked(*file)) return nullptr;
+  check_packing(file->path(), config);
+  const std::string method = quantization_method(config);
+  auto names = std::make_unique<const Names>(*file);
+  std::vector<PackedWeight> weights = packing_of(config)->find(*names, config);
+  if (weights.empty()) return check_scaled(*file, method), nullptr;
+  const auto made = std::make_shared<UnpackedFile>(std::move(file), std::move(names), std::move(weights));
+  check_scaled(*made, method);
+  return made;
+}
+bool is_unpacked(const TensorFile& file) { return dynamic_cast<const UnpackedFile*>(&file); }
+void check_packing(const std::string& path, const json& config) {
+  if (packing_of(config)) return;
   const std::string method = config.is_object() ? quantization_method(config) : "";
-  if (const Packing* p = packing_of(config)) {
-    auto names = std::make_unique<const Names>(*file);
-    std::vector<PackedWeight> weights = p->find(*names, config);
-    if (weights.empty()) return check_scaled(*file, method), nullptr;
-    const auto made = std::make_shared<UnpackedFile>(std::move(file), std::move(names), std::move(weights));
-    check_scaled(*made, method);
-    return made;
-  }
   std::vector<std::string> known;
   for (const Packing* p : kPackings) known.push_back(p->method);
   throw ValueError(
-      fmt::format("{}: config.json says that the weights are quantized by {}; what is read is {}, and plain weights",
-                  file->path(), method.empty() ? "a method without a name" : quote_name(method), fmt::join(known, ", ")));
+      fmt::format("{}: config.json says that the weights are quantized by {}; what is read is {}, and plain weights", path,
+                  method.empty() ? "a method without a name" : quote_name(method), fmt::join(known, ", ")));
 }
-std::shared_ptr<TensorFile> packed(std::shared_ptr<const TensorFile> weights, const json& config) {
+BesideWeights beside_weights(const TensorFile& weights) {
+  const auto* file = dynamic_cast<const UnpackedFile*>(&weights);
+  return file ? file->beside() : BesideWeights();
+}
+std::shared_ptr<const TensorFile> packed(std::shared_ptr<const TensorFile> weights, const json& config,
+                                         const BesideWeights& beside) {
+  if (const auto* file = dynamic_cast<const UnpackedFile*>(weights.get())) return file->file();
   const Packing* p = packing_of(config);
   if (!p || !p->pack) return nullptr;
-  auto made = std::make_shared<WrittenFile>(std::move(weights), *p, config);
+  auto made = std::make_shared<WrittenFile>(std::move(weights), *p, config, beside);
   return made->any && made->whole ? made : nullptr;
 }
 
@@ -213,7 +241,8 @@ void Names::add_part(PackedWeight& weight, std::string_view ending) const {
   constexpr std::string_view kWeight = ".weight";
   if (!weight.info.name.ends_with(kWeight)) return;
   const std::string module = weight.info.name.substr(0, weight.info.name.size() - kWeight.size());
-  if (const auto it = numbers.find(module + std::string(ending)); it != numbers.end()) weight.parts.push_back(it->second);
+  if (const auto it = numbers.find(module + std::string(ending)); it != numbers.end())
+    weight.parts.push_back(it->second), weight.beside.push_back(it->second);
 }
 
 size_t Pieces::take(std::string_view ending, std::initializer_list<DType> dtypes) {

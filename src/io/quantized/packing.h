@@ -25,7 +25,10 @@ struct PackedWeight {
   TensorInfo info;
   std::vector<size_t> parts;  // numbers of those tensors; it stands in the place of the first
   std::function<Tensor()> read;
+  std::vector<size_t> beside = {};  // of the parts those that packing it again would not give: divisors, scales of inputs
 };
+// What goes along with weights, so that packing them again gives the file's own tensors: some of its own, by the weight's name.
+using BesideWeights = std::map<std::string, NamedTensors>;
 
 // A file's tensors by name. It outlives what is found in it.
 struct Names {
@@ -35,7 +38,7 @@ struct Names {
   explicit Names(const TensorFile& file);
   // Of the tensors that end so, what stands before it, in the file's order.
   std::vector<std::string> before(std::string_view ending) const;
-  // Of weight <module>.weight the tensor <module><ending>, where it is there, which says nothing of its values.
+  // Of weight <module>.weight the tensor <module><ending>, where it is there, which says nothing of its values: it is beside.
   void add_part(PackedWeight& weight, std::string_view ending) const;
 };
 
@@ -45,8 +48,9 @@ struct Packing {
   // that is not read, BadFile for what contradicts itself.
   std::vector<PackedWeight> (*find)(const Names& names, const json& config);
   // The tensors that a weight with scales is written as; none where the packing, as `config` has it, has no place for it. It is
-  // the whole of its storage, but may be a transposed view. Null: the packing is only read.
-  NamedTensors (*pack)(const std::string& name, const Tensor& weight, const json& config) = nullptr;
+  // the whole of its storage, but may be a transposed view. beside: what was beside the weight, or nothing. Null: the packing
+  // is only read.
+  NamedTensors (*pack)(const std::string& name, const Tensor& weight, const json& config, const NamedTensors& beside) = nullptr;
   // The quantization_config of weights of one dtype, without its quant_method; null where there is none. Null: no model is
   // made so.
   json (*describe)(DType dtype) = nullptr;
@@ -55,6 +59,10 @@ struct Packing {
 // The weights of a model's file for what config.json says of it; null where none is packed, or all have been unpacked.
 // ValueError naming a method that is unknown, or weights that are codes without the scales that belong to them.
 std::shared_ptr<TensorFile> unpacked(std::shared_ptr<const TensorFile> file, const json& quantization_config);
+bool is_unpacked(const TensorFile& file);
+void check_packing(const std::string& path, const json& quantization_config);  // ValueError naming a method that is unknown
+// Those of such a file; of any other there are none.
+BesideWeights beside_weights(const TensorFile& weights);
 // The method that a quantization_config names, its old key or its new one; empty without.
 template <class Json> std::string quantization_method(const Json& config) {
   for (const char* key : {"quant_method", "quant_algo"})
@@ -64,8 +72,9 @@ template <class Json> std::string quantization_method(const Json& config) {
 }
 
 // Weights as a file of that packing holds them, each made when it is asked for; null where it has no place for one of those
-// with scales.
-std::shared_ptr<TensorFile> packed(std::shared_ptr<const TensorFile> weights, const json& quantization_config);
+// with scales. What unpacked() has made of a file is that file again.
+std::shared_ptr<const TensorFile> packed(std::shared_ptr<const TensorFile> weights, const json& quantization_config,
+                                         const BesideWeights& beside = {});
 // The quantization_config for a file in that packing of weights of which those with scales have one dtype. ValueError where the
 // packing is unknown or has no such weights.
 json quantization_for(const std::string& packing, const NamedTensors& weights);

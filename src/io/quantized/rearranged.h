@@ -11,6 +11,8 @@ DType blocks_for(DType integers);
 // `t` in dtype `to`, with the same codes, where that is possible; else undefined:
 //   integers -> blocks_for() of them. To the bit where scales are f16 and there are no zero points, or where scales and
 //   offsets are f16; else scales and minimums (the zero point times the scale) are rounded to f16, and nothing else is;
+//   integers -> q8_0 where a code less the zero fits 8 bits and an offset is a whole number of steps, but for what rounding it
+//   has lost; blocks where that is not so are made of their values. To the bit where scales are f16 and there are no offsets;
 //   q4_0 -> i4(group=32,scale=f16), q8_0 -> i8(group=32,scale=f16).
 // t is the whole of its storage, in its order.
 Tensor rearranged(const Tensor& t, DType to);

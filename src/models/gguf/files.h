@@ -14,9 +14,11 @@ namespace dyadic::inline v1::models {
 // Small files of a model's folder that a GGUF file carries under keys of this beginning, as they were.
 inline constexpr char kFileKey[] = "dyadic.file.", kTokenizerJson[] = "tokenizer.huggingface.json";
 // Keys that the way back needs: values of a tensor that is stored as another one, which does not give them again to the last
-// bit; that tensors which have two names have the second one; and which are f32 in a model of 16 bits, for GGUF has all of one
-// dimension in f32.
-inline constexpr char kExactKey[] = "dyadic.exact.", kOtherNames[] = "dyadic.other_names", kWideKey[] = "dyadic.f32";
+// bit; that tensors which have two names have the second one; the names of tensors that the file had under others (BERT's
+// "bert.", a larger model's "language_model."), after the module's; and which are f32 in a model of 16 bits, for GGUF has all
+// of one dimension in f32.
+inline constexpr char kExactKey[] = "dyadic.exact.", kOtherNames[] = "dyadic.other_names", kNamesKey[] = "dyadic.names",
+                      kWideKey[] = "dyadic.f32";
 
 const Architecture& architecture_of(const io::GgufFile& file);  // ValueError where it names none that is known
 

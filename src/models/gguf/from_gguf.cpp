@@ -18,6 +18,7 @@ class OwnNames final : public io::TensorFile {
     const Form* form;
     size_t from, pair;  // numbers in the file; pair: of a form of two tensors
     int64_t expert = -1;
+    std::string name = {};  // info has the module's
   };
   std::shared_ptr<const io::GgufFile> file_;
   Dims dims_;
@@ -42,9 +43,18 @@ class OwnNames final : public io::TensorFile {
         add(*n, i);
       }
     }
+    const std::map<std::string_view, std::string_view> names = other_names();
+    for (Made& m : made_) {
+      const auto other = names.find(m.info.name);
+      m.name = other == names.end() ? m.info.name : std::string(other->second);
+    }
     // As Hugging Face's tools order a file.
-    std::ranges::sort(made_, {}, [](const Made& m) -> const std::string& { return m.info.name; });
-    for (const Made& m : made_) tensors_.push_back(m.info);
+    std::ranges::sort(made_, {}, &Made::name);
+    for (const Made& m : made_) {
+      if (!tensors_.empty() && tensors_.back().name == m.name) wrong(m.info, "another tensor has the name that it is to have");
+      tensors_.push_back(m.info);
+      tensors_.back().name = m.name;
+    }
   }
   std::string_view kind() const override { return "gguf"; }
   const std::vector<TensorInfo>& tensors() const override { return tensors_; }
@@ -60,6 +70,13 @@ class OwnNames final : public io::TensorFile {
 
  private:
   const std::vector<TensorInfo>& all() const { return file_->tensors(); }
+  std::map<std::string_view, std::string_view> other_names() const {
+    std::map<std::string_view, std::string_view> names;
+    if (!file_->has_key(kNamesKey)) return names;
+    const std::vector<std::string_view> pairs = file_->strings(kNamesKey);
+    for (size_t i = 0; i + 1 < pairs.size(); i += 2) names[pairs[i]] = pairs[i + 1];
+    return names;
+  }
   [[noreturn]] void wrong(const TensorInfo& t, const char* why) const {
     io::bad(path(), "tensor {}: {}", io::quote_name(t.name), why);
   }

@@ -15,6 +15,11 @@ struct Named {
   int64_t expert = -1;  // of the module's name
   bool second = false;  // it is the second
   bool last = false;    // there is an earlier entry for this name in GGUF
+
+  std::string whole_name() const {  // `own` with its expert's number
+    const size_t star = expert < 0 ? own.npos : own.find('*');
+    return star == own.npos ? own : own.substr(0, star) + std::to_string(expert) + own.substr(star + 1);
+  }
 };
 // last: where there are several entries for a name, not the first.
 std::optional<Named> of_gguf(const Architecture& a, std::string_view name, bool last = false);

@@ -63,7 +63,7 @@ class GgufNames final : public io::TensorFile, public io::GgufSource {
   Dims dims_;
   std::vector<Made> made_;
   std::vector<TensorInfo> tensors_;
-  std::vector<std::string> wide_;
+  std::vector<std::string> wide_, renamed_;
 
  public:
   GgufNames(std::shared_ptr<const io::TensorFile> file, const Config& c, io::GgufMetadata keys)
@@ -82,10 +82,12 @@ class GgufNames final : public io::TensorFile, public io::GgufSource {
         if (others++ == 0) first = all[i].name;
       } else if (file_->same_as(i) == i && !(tied && n->own == "lm_head.weight")) {
         last |= n->last;
+        if (const std::string own = n->whole_name(); own != all[i].name) renamed_.insert(renamed_.end(), {own, all[i].name});
         add(*n, i, experts);
       }
     }
     if (last) keys_.emplace_back(kOtherNames, true);
+    if (!renamed_.empty()) keys_.emplace_back(kNamesKey, io::GgufArray(renamed_));
     if (!wide_.empty() && c.half()) keys_.emplace_back(kWideKey, io::GgufArray(wide_));
     if (others)
       warn(fmt::format("{}: {} tensors are no part of the text model and were passed by: {}{}", path(), others,
@@ -152,7 +154,7 @@ class GgufNames final : public io::TensorFile, public io::GgufSource {
     put(n.gguf, t, {.form = n.form, .from = {i}});
     if (!n.pair.empty()) put(n.pair, t, {.form = n.form, .from = {i}, .second = true});
     if (n.form && n.form->blocks == Form::computed) remember(n, i);
-    if (t.dtype == f32) wide_.push_back(n.own);
+    if (t.dtype == f32) wide_.push_back(t.name);
   }
   // What is computed is not always undone to the last bit: then the values as they were go along.
   void remember(const Named& n, size_t i) {
