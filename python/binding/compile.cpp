@@ -3,9 +3,12 @@
 
 #include <map>
 
+#include "base/check.h"
 #include "compile_guard.h"
 #include "dyadic/nn.h"
+#include "dyadic/ops.h"
 #include "graph/recorder.h"
+#include "ops/demand.h"
 #include "tensor/step_watcher.h"
 
 namespace dyadic::inline v1::python {
@@ -153,6 +156,20 @@ void refuse(const std::string& why) {
   if (t_step_watcher) t_step_watcher->refuses(why);
 }
 
+// Every element of `holds` is true, else a ValueError of message() and `shown`.
+void demand(const Tensor& holds, const Tensor& shown, const nb::callable& message) {
+  if (holds.is_meta()) return;
+  const NoGrad guard;
+  const Tensor of[] = {all(holds), shown.detach()};
+  auto check = [](std::span<const Tensor> now, auto text) {
+    DY_CHECK_AS(ValueError, now[0].item_scalar().integer() != 0, "{}{}", text(), now[1].str());
+  };
+  auto text = [&] { return nb::cast<std::string>(message()); };
+  if (!t_step_watcher) return check(of, text);
+  const std::string known = text();
+  ops::demand("a condition", known, of, [=](std::span<const Tensor> now) { check(now, [&] { return known; }); });
+}
+
 nb::object call_whole(Recording& r, nb::callable function, nb::tuple args, nb::dict kwargs) {
   detail::Arguments given;
   const bool comparable = flatten(args, given) && flatten(kwargs, given);
@@ -210,6 +227,9 @@ void add_compile(nb::module_& m) {
       .def("type", &Guard::add_type)
       .def("module", &Guard::add_module)
       .def("broken", &Guard::broken);
+  m.def("_demand", demand, nb::arg("holds"), nb::arg("shown"), nb::arg("message"),
+        "Every element of `holds` is true, now and in each run of a step without its program; else a ValueError: message() and "
+        "`shown`.");
   m.def("_refuse_step", refuse, nb::arg("why"), "The run that is written down does what cannot run again by itself.");
 }
 

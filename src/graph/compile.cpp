@@ -35,7 +35,7 @@ detail::CompiledRun::CompiledRun(const std::shared_ptr<Recording>& recording, st
   const StepEntry entry{arguments, key ? std::string_view(*key) : std::string_view()};
   const bool whole = steps.options.whole && key && may_replay();
   if (whole && !steps.options.check && replay(entry)) return;
-  if (!(open_ = window().open(recording))) return;
+  if (!(open_ = window().open(recording, !whole && !steps.options.fullgraph))) return;
   t_modes |= kDeferring;
   const bool recorded = whole && steps.wants_recording();
   if (!recorded && !steps.options.fullgraph) return;

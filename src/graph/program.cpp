@@ -140,7 +140,8 @@ std::string Recording::explain() const {
   }
   if (!all.empty()) text += t.str();
   if (steps->options.whole) text += steps->explain(runs);
-  if (!eager.empty() || alone) text += "run as they came:\n";
+  if (!eager.empty() || alone || rested) text += "run as they came:\n";
+  if (rested) text += fmt::format("  whole runs, after {} that had put nothing off ({})\n", kAlone, rested);
   if (alone) text += fmt::format("  what no other call comes after ({})\n", alone);
   for (const auto& [what, count] : eager) text += fmt::format("  {} ({})\n", what, count);
   return text;

@@ -253,6 +253,22 @@ void Recorder::writes(const char* name, std::string key, std::unique_ptr<Plan> p
   now.places = {place(t, t.data(), {false, true, whole}, name)};
 }
 
+void Recorder::checks(const char* name, std::string key, std::shared_ptr<const Plan> plan, std::span<const Tensor> read) {
+  for (const Tensor& t : read) t.impl()->data();  // what is put off comes before
+  if (!whole_ || stopped()) return;
+  Instruction& now = add(name);
+  now.plan = std::move(plan);
+  for (const Tensor& t : read) {
+    const TensorImpl& i = *t.impl();
+    append_layout(key, i);
+    const Place at =
+        i.flags & kNumber ? number(i.data(), i.numel * i.dtype.itemsize()) : place(i, i.data(), {true, false, false}, name);
+    now.places.push_back(at);
+  }
+  now.key = std::move(key);
+  now.inputs = int(read.size());
+}
+
 void Recorder::number(const char* name, const double* from, const Tensor& out) {
   auto plan = std::make_unique<Plan>();
   plan->set<[](const double* const& number, const Pointers& at) { *static_cast<float*>(at.out[0]) = float(*number); }>(from);

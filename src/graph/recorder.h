@@ -44,6 +44,7 @@ class Recorder final : public StepWatcher {
   void died(const Storage& s) override;
   void runs(const Call& c, const Pointers& at) override;
   void writes(const char* name, std::string key, std::unique_ptr<Plan> plan, const Tensor& out) override;
+  void checks(const char* name, std::string key, std::shared_ptr<const Plan> plan, std::span<const Tensor> read) override;
   void number(const char* name, const double* from, const Tensor& out) override;
   void reads(const TensorImpl& t) override;
   void refuses(const std::string& why) override;

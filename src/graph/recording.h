@@ -17,7 +17,7 @@ namespace dyadic::inline v1::graph {
 
 inline constexpr int kMostCalls = kMostSteps;  // that are put off at once
 inline constexpr int kMostOutside = 48;        // tensors that they read
-inline constexpr int kAlone = 8;               // runs
+inline constexpr int64_t kAlone = 8;           // runs
 inline constexpr int kMostRecorded = 2048;     // calls of one function; beyond them it begins anew
 
 // The calls that can be put off: pointwise ones, and conversions to another dtype. Their arguments are tensors, then numbers,
@@ -109,10 +109,18 @@ class Recording {
  public:
   Recorded root;
   std::atomic<bool> running{false};  // one run at a time; others meanwhile run eagerly
-  int64_t runs = 0, matched = 0, recorded = 0, alone = 0;
+  int64_t runs = 0, matched = 0, recorded = 0, alone = 0, rested = 0;
   std::unique_ptr<Steps> steps = std::make_unique<Steps>();
   std::map<std::string, int64_t> eager;  // why calls were not put off
 
+  // A run begins. False: none of the last ones put anything off, so this one need not try; each 64th does.
+  bool begins(bool may_rest) {
+    ++runs;
+    before_ = matched + recorded;
+    if (!may_rest || idle_ < kAlone || ++idle_ % 64 == 0) return true;
+    return ++rested, false;
+  }
+  void ends() { idle_ = matched + recorded != before_ ? 0 : std::max(idle_, std::min(idle_ + 1, kAlone)); }
   // The call after `at` that is this one; null: there is none yet.
   Recorded* match(Recorded& at, const Invocation& v, const Kind& kind, const Input* in) const;
   // A new one. Null: it cannot be put off, a reason is counted; or it is of another size than those before it, and may be
@@ -127,6 +135,7 @@ class Recording {
 
  private:
   int recorded_now_ = 0;
+  int64_t before_ = 0, idle_ = 0;  // calls that had been put off when the run began; runs without one, in a row
 };
 
 }  // namespace dyadic::inline v1::graph

@@ -53,12 +53,12 @@ Window& window() {
   return w;
 }
 
-bool Window::open(const std::shared_ptr<Recording>& recording) {
+bool Window::open(const std::shared_ptr<Recording>& recording, bool may_rest) {
   if (recording_) close();  // what an earlier run had no memory for
   if (recording->running.exchange(true)) return false;
+  if (!recording->begins(may_rest)) return recording->running = false;
   if (recording->full()) recording->clear();
   recording_ = recording;
-  ++recording->runs;
   at_ = &recording->root;
   passed_ = nullptr;
   add_window(this);
@@ -68,6 +68,7 @@ bool Window::open(const std::shared_ptr<Recording>& recording) {
 void Window::close() {
   settle();
   remove_window(this);
+  recording_->ends();
   recording_->running = false;
   recording_.reset();
 }

@@ -10,8 +10,8 @@ namespace dyadic::inline v1::graph {
 class Window {
  public:
   ~Window();
-  // Begins and ends a run of a compiled function. False: this one runs eagerly.
-  bool open(const std::shared_ptr<Recording>& recording);
+  // Begins and ends a run of a compiled function. False: this one runs eagerly, as it may where it would put nothing off.
+  bool open(const std::shared_ptr<Recording>& recording, bool may_rest);
   void close();
   bool is_open() const { return recording_ != nullptr; }
   bool defer(const Invocation& v, const OpDef& op);

@@ -1,5 +1,4 @@
 #include "ops/variants.h"
-#include "tensor/batched.h"
 
 #include <algorithm>
 #include <cstring>
@@ -8,6 +7,9 @@
 #include "corridor/call.h"
 #include "dyadic/call.h"
 #include "dyadic/ops.h"
+#include "ops/demand.h"
+#include "tensor/batched.h"
+#include "tensor/step_watcher.h"
 
 namespace dyadic::inline v1::ops {
 namespace {
@@ -69,7 +71,6 @@ Op reduced_in(const Arg* args, int& n, Op plain, Op converted) {
 }
 
 bool holds_zero(const Tensor& t) {
-  if (entries_of(t)) return holds_zero(every_entry(t));
   if (t.is_cuda()) return any(eq(t, 0)).item<bool>();
   const TensorImpl& i = *t.impl();
   const size_t width = size_t(i.dtype.itemsize());
@@ -92,9 +93,17 @@ Op whole_division(const Arg* args, Op op) {
   const Tensor &a = *args[0].tensor, &b = *args[1].tensor;
   const bool whole =
       b.dtype().is_integer() && !b.dtype().is_blocked() && !b.is_meta() && !is_float(a) && !a.dtype().is_complex();
-  DY_CHECK(!whole || !holds_zero(b),
-           "{}: ZeroDivisionError: integers are divided by zero: other is {}; divide floats, or use where", op_name(op),
-           is_number(args[1]) ? "0" : describe(b));
+  if (!whole) return op;
+  static constexpr const char* kZero =
+      "{}: ZeroDivisionError: integers are divided by zero: other is {}; divide floats, or use where";
+  const bool number = is_number(args[1]);
+  if (number || !t_step_watcher) {
+    DY_CHECK(!holds_zero(every_entry(b)), kZero, op_name(op), number ? "0" : describe(b));
+    return op;
+  }
+  const Tensor divisors[] = {every_entry(b)};
+  demand(op_name(op), "", divisors,
+         [op, shown = describe(b)](std::span<const Tensor> of) { DY_CHECK(!holds_zero(of[0]), kZero, op_name(op), shown); });
   return op;
 }
 

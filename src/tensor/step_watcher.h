@@ -5,6 +5,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "tensor/impl.h"
@@ -25,6 +26,8 @@ class StepWatcher {
   virtual void runs(const Call& c, const Pointers& at) = 0;  // its kernel is the next
   // What no op does: `plan`, of `key`, is about to write `out`.
   virtual void writes(const char* name, std::string key, std::unique_ptr<Plan> plan, const Tensor& out) = 0;
+  // The step goes on only if `plan`, of `key`, has read these without an error.
+  virtual void checks(const char* name, std::string key, std::shared_ptr<const Plan> plan, std::span<const Tensor> read) = 0;
   // `out`, an f32, becomes what `from` holds then; it lives until structure_changed().
   virtual void number(const char* name, const double* from, const Tensor& out) = 0;
   virtual void reads(const TensorImpl& t) = 0;       // the program gets values, or memory

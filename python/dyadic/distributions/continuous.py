@@ -172,8 +172,8 @@ class Uniform(Distribution):
     def __init__(self, low, high, validate_args=None):
         self.low, self.high = broadcast_all(low, high)
         super().__init__(self.low.shape, (), validate_args)
-        if self._validate_args and not bool((self.low < self.high).all()):
-            raise ValueError(f"Uniform: low must be below high: low is {self.low.tolist()}, high is {self.high.tolist()}")
+        if self._validate_args:
+            _dyadic._demand(self.low < self.high, self.high - self.low, lambda: "Uniform: low must be below high; from low to high it is\n")
 
     mean = property(lambda self: (self.low + self.high) / 2)
     mode = property(lambda self: self.high * math.nan)

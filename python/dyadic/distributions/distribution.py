@@ -1,7 +1,7 @@
 """What all distributions have."""
 import math
 
-from .._dyadic import Tensor
+from .._dyadic import Tensor, _demand
 from .._size import Size
 from ..autograd.grad_mode import no_grad
 from .constraints import is_dependent
@@ -27,8 +27,8 @@ class Distribution:
             value = self.__dict__.get(name)
             if is_dependent(constraint):
                 continue
-            if isinstance(value, Tensor) and not value.is_meta and not bool(constraint.check(value).all()):
-                raise ValueError(f"{type(self).__name__}: {name} must be {constraint!r}; it is\n{value}")
+            if isinstance(value, Tensor) and not value.is_meta:
+                _demand(constraint.check(value), value, lambda: f"{type(self).__name__}: {name} must be {constraint!r}; it is\n")
 
     @staticmethod
     def set_default_validate_args(value):
@@ -117,8 +117,8 @@ class Distribution:
         for mine, its in zip(reversed(self._batch_shape + self._event_shape), reversed(value.shape)):
             if mine != its and mine != 1 and its != 1:
                 raise ValueError(f"{type(self).__name__}: a value {list(value.shape)} does not broadcast with the distribution's {self._extended_shape()}")
-        if self.support is not None and not bool(self.support.check(value).all()):
-            raise ValueError(f"{type(self).__name__}: the value must be {self.support!r}; it is\n{value}")
+        if self.support is not None:
+            _demand(self.support.check(value), value, lambda: f"{type(self).__name__}: the value must be {self.support!r}; it is\n")
 
     def _check(self, value):
         if self._validate_args:

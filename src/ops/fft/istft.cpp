@@ -1,3 +1,4 @@
+#include "ops/demand.h"
 #include "ops/fft/frames.h"
 
 namespace dyadic::inline v1::ops::istft_op {
@@ -36,8 +37,8 @@ Tensor compose(Args a) {
   const int64_t to = std::min(all, given ? from + a[arg::length] : center ? all - f.size / 2 : all);
   DY_CHECK(to > from, "{}: nothing is left: self is {}, n_fft is {}", who, describe(t), f.size);
   const Tensor weights = narrow(overlap_add(expand(square(window), {1, frames, f.size}), f.hop), 1, from, to - from);
-  DY_CHECK(t.is_meta() || amin(abs(weights.detach())).item() > 1e-11,
-           "{}: the windows leave gaps: hop_length is {}, n_fft is {}", who, f.hop, f.size);
+  demand_all(who, gt(amin(abs(weights.detach())), 1e-11),
+             fmt::format("{}: the windows leave gaps: hop_length is {}, n_fft is {}", who, f.hop, f.size));
   Tensor y = div(narrow(overlap_add(mul(x, window), f.hop), 1, from, to - from), weights);
   if (given && y.size(1) < a[arg::length]) y = resized(who, y, 1, a[arg::length]);
   return t.dim() == 2 ? squeeze(y, 0) : y;

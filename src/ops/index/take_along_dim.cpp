@@ -1,5 +1,6 @@
 #include "ops/common.h"
 #include "tensor/batched.h"
+#include "tensor/step_watcher.h"
 
 namespace dyadic::inline v1::ops::take_along_dim_op {
 namespace {
@@ -19,8 +20,8 @@ Tensor compose(Args a) {
              "take_along_dim: shapes do not broadcast: self is {}, indices is {}", describe(self), describe(index));
     from[d] = at[d] = from[d] == 1 ? at[d] : from[d];
   }
-  const bool wraps =
-      !index.is_meta() && index.numel() && amin(every_entry(index)).item<int64_t>() < 0;  // rare, and three passes
+  const bool wraps =  // rare, and three passes; a step that is written down has them always
+      !index.is_meta() && index.numel() && (t_step_watcher || amin(every_entry(index)).item<int64_t>() < 0);
   const Tensor positive = wraps ? where(lt(index, 0), add(index, n), index) : index;
   return gather(expand(self, from), dim, expand(positive, at));
 }

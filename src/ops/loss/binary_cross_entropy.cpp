@@ -1,4 +1,6 @@
 #include "ops/composite.h"
+#include "ops/demand.h"
+#include "tensor/batched.h"
 
 namespace dyadic::inline v1::ops::binary_cross_entropy_op {
 namespace {
@@ -7,10 +9,13 @@ namespace {
 void check_probabilities(const Tensor& t, const char* name) {
   if (t.is_meta() || t.numel() == 0) return;
   NoGrad guard;
-  const auto [least, most] = aminmax(t);
-  const double low = least.item(), high = most.item();
-  DY_CHECK(low >= 0 && high <= 1, "binary_cross_entropy: {} is no probability: its elements lie between {} and {}", name, low,
-           high);
+  const auto [least, most] = aminmax(every_entry(t));
+  const Tensor ends[] = {least, most};
+  demand("binary_cross_entropy", name, ends, [name](std::span<const Tensor> of) {
+    const double low = of[0].item(), high = of[1].item();
+    DY_CHECK(low >= 0 && high <= 1, "binary_cross_entropy: {} is no probability: its elements lie between {} and {}", name, low,
+             high);
+  });
 }
 
 Tensor compose(Args a) {

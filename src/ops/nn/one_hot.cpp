@@ -1,4 +1,5 @@
 #include "ops/composite.h"
+#include "ops/demand.h"
 #include "tensor/batched.h"
 
 namespace dyadic::inline v1::ops::one_hot_op {
@@ -15,10 +16,12 @@ Tensor compose(Args a) {
     Arg args[] = {every, IntList(), false};
     Tensor ends[2];
     call_op(Op::extremes_, args, 3, ends);
-    const int64_t least = ends[0].item<int64_t>(), most = ends[1].item<int64_t>();
-    DY_CHECK(least >= 0, "one_hot: a negative class number: {}", least);
-    if (classes == -1) classes = most + 1;
-    DY_CHECK(most < classes, "one_hot: a class number too large: {}; num_classes is {}", most, classes);
+    if (classes == -1) classes = std::max<int64_t>(ends[1].item<int64_t>(), 0) + 1;
+    demand("one_hot", std::to_string(classes), ends, [classes](std::span<const Tensor> of) {
+      const int64_t least = of[0].item<int64_t>(), most = of[1].item<int64_t>();
+      DY_CHECK(least >= 0, "one_hot: a negative class number: {}", least);
+      DY_CHECK(most < classes, "one_hot: a class number too large: {}; num_classes is {}", most, classes);
+    });
   }
   DY_CHECK(classes > 0, "one_hot: num_classes is not positive: num_classes is {}", classes);
   std::vector<int64_t> sizes = x.sizes().vec();

@@ -1,5 +1,5 @@
 #include "ops/composite.h"
-#include "tensor/batched.h"
+#include "ops/demand.h"
 
 namespace dyadic::inline v1::ops::bernoulli_op {
 namespace {
@@ -7,8 +7,8 @@ namespace {
 Tensor drawn(const Tensor& p) {
   check_float("bernoulli", p, "self");
   const NoGrad guard;
-  DY_CHECK(p.is_meta() || all(every_entry(logical_and(ge(p, 0), le(p, 1)))).item_scalar().integer(),
-           "bernoulli: a probability is not within 0 and 1, or NaN: self is {}", describe(p));
+  demand_all("bernoulli", logical_and(ge(p, 0), le(p, 1)),
+             fmt::format("bernoulli: a probability is not within 0 and 1, or NaN: self is {}", describe(p)));
   const DType d = plain(p);
   return to(lt(rand(p.sizes(), d == f64 ? f64 : f32, p.device()), p.detach()), d);
 }

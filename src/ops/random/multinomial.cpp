@@ -1,10 +1,8 @@
 #include "ops/common.h"
-#include "tensor/batched.h"
+#include "ops/demand.h"
 
 namespace dyadic::inline v1::ops::multinomial_op {
 namespace {
-
-bool is_true(const Tensor& t) { return all(every_entry(t)).item_scalar().integer() != 0; }
 
 void check_weights(const Tensor& p, int64_t n, bool replacement) {
   DY_CHECK(p.dim() == 1 || p.dim() == 2, "multinomial: weights are one row or several: self is {}", describe(p));
@@ -13,9 +11,10 @@ void check_weights(const Tensor& p, int64_t n, bool replacement) {
   DY_CHECK(replacement || n <= p.size(-1),
            "multinomial: num_samples is more than there are categories: {} of {}; or draw with replacement", n, p.size(-1));
   if (p.is_meta() || p.numel() == 0) return;
-  DY_CHECK(is_true(all(logical_and(isfinite(p), ge(p, Scalar(0))))),
-           "multinomial: a weight is negative, infinite or NaN: self is {}", describe(p));
-  DY_CHECK(is_true(all(gt(sum(p, {-1}), Scalar(0)))), "multinomial: the weights of a row are all 0: self is {}", describe(p));
+  demand_all("multinomial", logical_and(isfinite(p), ge(p, Scalar(0))),
+             fmt::format("multinomial: a weight is negative, infinite or NaN: self is {}", describe(p)));
+  demand_all("multinomial", gt(sum(p, {-1}), Scalar(0)),
+             fmt::format("multinomial: the weights of a row are all 0: self is {}", describe(p)));
 }
 
 // Without replacement: the k that come first of exponential clocks with these rates (Efraimidis and Spirakis 2006).

@@ -1,5 +1,5 @@
 #include "ops/common.h"
-#include "tensor/batched.h"
+#include "ops/demand.h"
 
 namespace dyadic::inline v1::ops::normal_op {
 namespace {
@@ -11,8 +11,7 @@ Tensor compose(Args a) {
   DY_CHECK_AS(TypeError, d.is_floating_point(), "normal: only floating-point dtypes: mean is {}, std is {}", describe(mean),
               describe(std));
   const NoGrad guard;
-  DY_CHECK(std.is_meta() || all(every_entry(ge(std, 0))).item_scalar().integer(),
-           "normal: a standard deviation is negative, or NaN: std is {}", describe(std));
+  demand_all("normal", ge(std, 0), fmt::format("normal: a standard deviation is negative, or NaN: std is {}", describe(std)));
   return add(both[0], mul(both[1], randn(both[0].sizes(), d, mean.device())));
 }
 
