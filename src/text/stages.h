@@ -44,6 +44,8 @@ class Model {
   virtual ~Model() = default;
   virtual const Vocabulary& vocabulary() const = 0;
   virtual void encode(std::string_view piece, bool byte_level, Ids& ids) const = 0;
+  // Where a piece may be cut behind `from`: its parts become the tokens that it becomes whole.
+  virtual size_t end_of_part(std::string_view piece, size_t /*from*/, bool /*byte_level*/) const { return piece.size(); }
 };
 
 class Decoder {

@@ -44,7 +44,10 @@ void encode_piece(const TokenizerState& s, WordCache& cache, std::string_view te
   pieces.list = {{text, at_start}};
   if (s.pre_tokenizer) s.pre_tokenizer->apply(pieces);
   for (const Piece& p : pieces.list)
-    if (!p.text.empty()) cache.encode(p.text, ids, [&] { s.model->encode(p.text, pieces.byte_level, ids); });
+    for (size_t i = 0, end; i < p.text.size(); i = end) {
+      const std::string_view part = p.text.substr(i, (end = s.model->end_of_part(p.text, i, pieces.byte_level)) - i);
+      cache.encode(part, ids, [&] { s.model->encode(part, pieces.byte_level, ids); });
+    }
 }
 
 void encode_into(const TokenizerState& s, std::string_view text, Ids& ids) {
