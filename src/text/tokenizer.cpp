@@ -5,7 +5,6 @@
 
 #include "base/check.h"
 #include "base/parallel.h"
-#include "io/atomic_file.h"
 #include "text/tokenizer_state.h"
 #include "text/unicode.h"
 
@@ -115,11 +114,6 @@ bool Tokenizer::is_special(int64_t id) const {
 }
 std::optional<int64_t> Tokenizer::bos_id() const { return state_->special("bos_token"); }
 std::optional<int64_t> Tokenizer::eos_id() const { return state_->special("eos_token"); }
-
-void Tokenizer::save(const std::string& path) const {
-  DY_CHECK_AS(ValueError, !state_->json.empty(), "save: {}: a GGUF file's vocabulary has no tokenizer.json", path);
-  io::write_whole("save", path, state_->json);
-}
 
 std::string TokenStream::push(int64_t id) {
   ids_.push_back(id);
