@@ -188,7 +188,7 @@ def test_a_configuration_that_was_changed(tmp_path):
     config = AutoConfig.from_pretrained(DATA / "llama")
     config.num_hidden_layers, config.vocab_size, config.dtype = 3, 80, "bfloat16"
     m = AutoModelForCausalLM.from_config(config)
-    assert m.dtype == torch.bfloat16 and len(m.model.layers) == 3 and m(IDS).logits.shape == (1, 6, 80)
+    assert m.dtype == torch.bfloat16 and len(list(m.model.layers.children())) == 3 and m(IDS).logits.shape == (1, 6, 80)
     with pytest.raises(ValueError, match="is none of"):
         AutoModelForCausalLM.from_config({"model_type": "own"})
 
