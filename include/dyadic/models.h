@@ -113,9 +113,23 @@ struct GenerateOptions {
 
 class Adapter;
 
+// More than ids in, or more than logits out.
+struct ForwardOptions {
+  nn::ByName by_name = {};
+  Cache* cache = nullptr;  // holds what came before, and then these as well: nothing is recorded
+  // With a cache: i64 [B], how many tokens each row begins with that are none, counted from the cache's first. Without: [B, T],
+  // where each token's text begins (forward_packed).
+  Tensor pad = {};
+  Tensor embeddings = {};   // [B, T, width], as the embedding gives them, in the place of ids
+  Tensor token_types = {};  // i64 [B, T], of an encoder that is told: to which of two texts a token belongs
+  bool last_alone = false;  // logits of each row's last token, [B, 1, vocab]
+  // Gets what enters the first layer and what each of them gives, the last one's behind the norm.
+  std::vector<Tensor>* hidden_states = nullptr;
+};
+
 class CausalLM : public nn::Module {
  public:
-  const std::string config;          // config.json as it was read
+  std::string config;                // config.json as it was read
   std::string generation_config;     // generation_config.json, or empty
   KvFormats kv;                      // of caches that generate() and perplexity() make
   std::shared_ptr<Adapter> adapter;  // of load_adapter and add_adapter (adapters.h); null: none
@@ -129,13 +143,18 @@ class CausalLM : public nn::Module {
   // The logits of tokens that follow those in the cache, which then has these as well. pad: i64 [B], how many tokens each row
   // begins with that are none, counted from the cache's first.
   Tensor operator()(const Tensor& ids, Cache& cache, const Tensor& pad = {});
-  Tensor forward(const Tensor& ids) override { return logits(ids, nullptr, {}, false); }
+  Tensor forward(const Tensor& ids) override { return head(hidden(ids, {})); }
+  // ids may be undefined where embeddings are given.
+  Tensor forward_with(const Tensor& ids, const ForwardOptions& options);
   // Reads tokens into the cache; the logits of what follows each row's last alone, [B, 1, vocab].
   Tensor read(const Tensor& ids, Cache& cache, const Tensor& pad = {});
   // What ends a text: as generation_config says, else config.
   std::vector<int64_t> eos_token_ids() const;
   virtual int64_t most_tokens() const { return 0; }  // a text has no more; 0: there is no such limit
   virtual int64_t vocab_size() const { return 0; }   // tokens that have an embedding; 0: not known
+  // Rows for so many tokens in the embedding and the head: those beyond are cut off, each new one is the mean of the old ones.
+  // The configuration says so too. ValueError for weights with scales, and models with more tables of tokens than these.
+  void resize_token_embeddings(int64_t tokens);
   // Mean cross entropy of each token's successor, in nats. Labels of -100 are passed over. Where logits would take more than
   // 256 MiB, they are never whole: they are made in bands of tokens, and again in backward.
   Tensor loss(const Tensor& ids, const Tensor& labels);
@@ -155,12 +174,13 @@ class CausalLM : public nn::Module {
  protected:
   // Texts longer than this are computed anew from their beginning; 0: there is no such length.
   virtual int64_t turning_point() const { return 0; }
-  // What the head makes logits of, [B, T, width]; last: of each row's last token alone, [B, 1, width].
-  virtual Tensor hidden(const Tensor& ids, Cache* cache, const Tensor& pad, bool last) = 0;
+  // What the head makes logits of, [B, T, width]; of each row's last token alone [B, 1, width].
+  virtual Tensor hidden(const Tensor& ids, const ForwardOptions& options) = 0;
   virtual Tensor head(const Tensor& hidden) = 0;  // [..., width] -> [..., vocab]
+  // The layers with a row for each token, which resize_token_embeddings changes.
+  virtual std::vector<nn::Module*> tables_of_tokens() { return {}; }
 
  private:
-  Tensor logits(const Tensor& ids, Cache* cache, const Tensor& pad, bool last) { return head(hidden(ids, cache, pad, last)); }
   Tensor loss_of(const Tensor& hidden, const Tensor& labels, bool mean);
 };
 
@@ -197,6 +217,8 @@ struct LoadOptions {
 // The architecture that a config.json names, its weights uninitialized: ValueError where it is none of families().
 std::shared_ptr<CausalLM> make(const std::string& config_json, nn::Options options = {});
 std::vector<std::string> families();  // values of "model_type"
+// Random weights for one that was made: matrices are normal, as wide as the configuration's initializer_range, biases 0.
+void initialize(CausalLM& model);
 
 // With the weights of a file by their names in Hugging Face's files, each read and converted in turn. ValueError naming what is
 // missing, or has another shape. Tensors that the architecture has no place for (a vision tower, predictors of several tokens)

@@ -33,8 +33,21 @@ struct StoredVocabulary {
 struct ChatOptions {
   std::string tools;  // a JSON list; empty: none
   bool add_generation_prompt = false;
-  std::string variables;  // a JSON object: what else the template may name ("enable_thinking" ...); empty: nothing
-  int64_t now = -1;       // for strftime_now, seconds since 1970 in UTC; -1: the clock
+  std::string variables;      // a JSON object: what else the template may name ("enable_thinking" ...); empty: nothing
+  int64_t now = -1;           // for strftime_now, seconds since 1970 in UTC; -1: the clock
+  std::string chat_template;  // another than the tokenizer's own; empty: its own
+};
+
+enum class Truncation : uint8_t { longest_first, only_first, only_second };  // whose end goes where texts are too long
+struct EncodeOptions {
+  bool add_special_tokens = true;
+  std::optional<int64_t> max_length = {};  // with those that frame the texts, which stay
+  Truncation truncation = Truncation::longest_first;
+};
+// A text, or two, as a model gets them.
+struct Encoding {
+  std::vector<int64_t> ids, type_ids;  // type_ids: to which text each counts, as the tokenizer has it
+  std::vector<bool> special;           // those that frame a text
 };
 
 struct TrainBpeOptions {
@@ -59,7 +72,12 @@ class Tokenizer {
   // Byte-level BPE: the most frequent pair is merged first, of equals the one whose ids are smaller. The same for any number of
   // threads.
   static Tokenizer train_bpe(const std::vector<std::string>& texts, const TrainBpeOptions& options = {});
-  void save(const std::string& path) const;  // as tokenizer.json; ValueError for a GGUF file's vocabulary
+  // As tokenizer.json; ValueError for a vocabulary without a file, or that has no such form.
+  void save(const std::string& path) const;
+  // tokenizer.json and what stood beside it (tokenizer_config.json, special_tokens_map.json, chat_template.jinja), of a GGUF
+  // file's the same made from its keys, in a folder, which is made if need be.
+  void save_pretrained(const std::string& folder) const;
+  std::map<std::string, std::string> files() const;  // what that writes, by name
   // A tokenizer.json as GGUF files keep it, of `size` tokens or, at 0, of vocab_size(): what is beyond that is never made.
   // Byte-level BPE, and BPE that falls back to bytes; ValueError for others, for a way of cutting text that GGUF has no name
   // for, and where the tokenizer has more tokens than that.
@@ -67,6 +85,9 @@ class Tokenizer {
 
   // Any bytes: those that are no UTF-8 come back from decode where the vocabulary has bytes.
   std::vector<int64_t> encode(std::string_view text, bool add_special_tokens = true) const;
+  // ValueError where the frame alone is longer than max_length, or that of two texts is not known.
+  Encoding encode_full(std::string_view text, std::optional<std::string_view> pair = {},
+                       const EncodeOptions& options = {}) const;
   std::vector<std::vector<int64_t>> encode_batch(const std::vector<std::string>& texts, bool add_special_tokens = true) const;
   // Ids to go on from: those of encode, but a text that begins with the BOS itself, as chats do, gets no second one.
   std::vector<int64_t> encode_prompt(std::string_view text) const;

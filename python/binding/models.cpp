@@ -58,12 +58,26 @@ GenerateOptions options_of(const nb::dict& given) {
   return o;
 }
 
+// Logits, and where states are asked for the hidden states.
+std::pair<Tensor, std::optional<std::vector<Tensor>>> forward_with(CausalLM& m, std::optional<Tensor> ids, Cache* cache,
+                                                                   std::optional<Tensor> pad, std::optional<Tensor> embeddings,
+                                                                   std::optional<Tensor> token_types, bool states) {
+  std::optional<std::vector<Tensor>> all;
+  models::ForwardOptions o{.cache = cache};
+  if (states) o.hidden_states = &all.emplace();
+  if (pad) o.pad = *pad;
+  if (embeddings) o.embeddings = *embeddings;
+  if (token_types) o.token_types = *token_types;
+  Tensor logits = m.forward_with(ids.value_or(Tensor()), o);
+  return {std::move(logits), std::move(all)};
+}
+
 Tensor generate(CausalLM& m, const Tensor& ids, const nb::dict& options, std::optional<Tensor> mask, const Tokenizer* tokenizer,
-                nb::object streamer) {
+                nb::object streamer, Cache* cache) {
   PythonStreamer told(streamer);
   GenerateOptions o = options_of(options);
   if (mask) o.attention_mask = *mask;
-  o.tokenizer = tokenizer;
+  o.tokenizer = tokenizer, o.cache = cache;
   if (!streamer.is_none()) o.streamer = &told;
   return m.generate(ids, o);
 }
@@ -152,9 +166,9 @@ void add_models(nb::module_& m) {
       .def_prop_ro("_config_json", [](CausalLM& c) { return c.config; })
       .def_ro("_generation_json", &CausalLM::generation_config)
       .def_prop_ro("_has_adapter", [](CausalLM& c) { return c.adapter != nullptr; })
-      .def(
-          "_logits", [](CausalLM& c, const Tensor& ids, Cache* cache) { return cache ? c(ids, *cache) : c.forward(ids); },
-          nb::arg("ids"), nb::arg("cache").none())
+      .def("_forward_with", forward_with, nb::arg("ids").none(), nb::arg("cache").none(), nb::arg("pad").none(),
+           nb::arg("embeddings").none(), nb::arg("token_types").none(), nb::arg("states"))
+      .def("_resize_token_embeddings", &CausalLM::resize_token_embeddings, nb::arg("tokens"))
       .def("_save_pretrained", &CausalLM::save_pretrained, nb::arg("folder"), nb::arg("max_shard_size"), nb::arg("packing"))
       .def(
           "_load_adapter",
@@ -169,7 +183,7 @@ void add_models(nb::module_& m) {
       .def(
           "_enable_adapter", [](CausalLM& m, bool on) { adapter_of(m).set_enabled(on); }, nb::arg("on"))
       .def("_generate", generate, nb::arg("ids"), nb::arg("options"), nb::arg("mask").none(), nb::arg("tokenizer").none(),
-           nb::arg("streamer").none())
+           nb::arg("streamer").none(), nb::arg("cache").none())
       .def("_generate_text", generate_text, nb::arg("tokenizer"), nb::arg("prompts"), nb::arg("options"),
            nb::arg("streamer").none())
       .def("_perplexity", perplexity, nb::arg("tokenizer").none(), nb::arg("data"), nb::arg("window"), nb::arg("stride"),
@@ -184,6 +198,14 @@ void add_models(nb::module_& m) {
         return made;
       },
       nb::arg("config"), nb::arg("generation"), "A model without weights.");
+  m.def(
+      "_make_random",
+      [](const std::string& config, nb::object dtype, nb::object device) {
+        const std::shared_ptr<CausalLM> made = models::make(config, read_options(dtype, device));
+        models::initialize(*made);
+        return made;
+      },
+      nb::arg("config"), nb::arg("dtype").none(), nb::arg("device").none());
   m.def(
       "_load_pretrained",
       [](const std::string& path, nb::object dtype, nb::object device, std::optional<DType> linear,

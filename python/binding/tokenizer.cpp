@@ -4,8 +4,10 @@
 #include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string_view.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include "base/check.h"
 #include "data.h"
 #include "text/unicode.h"
 
@@ -14,9 +16,21 @@ namespace {
 
 using Path = std::filesystem::path;
 
-std::string as_json(nb::handle value) { return nb::cast<std::string>(nb::module_::import_("json").attr("dumps")(value)); }
-ChatOptions chat_options(nb::handle tools, bool add_generation_prompt, const nb::kwargs& variables) {
+// UnicodeEncodeError names a lone surrogate and its place.
+std::string utf8_of(nb::handle text) {
+  Py_ssize_t size = 0;
+  const char* data = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
+  if (!data) throw nb::python_error();
+  return {data, size_t(size)};
+}
+std::string as_json(nb::handle value) {
+  using namespace nb::literals;
+  return utf8_of(nb::module_::import_("json").attr("dumps")(value, "ensure_ascii"_a = false));
+}
+ChatOptions chat_options(nb::handle tools, bool add_generation_prompt, const std::optional<nb::str>& chat_template,
+                         const nb::kwargs& variables) {
   ChatOptions o;
+  if (chat_template) o.chat_template = utf8_of(*chat_template);
   if (!tools.is_none()) o.tools = as_json(tools);
   o.add_generation_prompt = add_generation_prompt;
   if (variables.size()) o.variables = as_json(variables);
@@ -48,8 +62,12 @@ void add_tokenizer(nb::module_& m) {
           "save", [](const Tokenizer& t, const Path& path) { t.save(path.native()); }, nb::arg("path"),
           "Writes a tokenizer.json.")
       .def(
+          "save_pretrained", [](const Tokenizer& t, const Path& folder) { t.save_pretrained(folder.native()); },
+          nb::arg("folder"), "Writes tokenizer.json and what stood beside it into a folder.")
+      .def(
           "encode",
-          [](const Tokenizer& t, const std::string& text, bool add_special_tokens) {
+          [](const Tokenizer& t, nb::str given, bool add_special_tokens) {
+            const std::string text = utf8_of(given);
             Unlocked unlocked;
             return t.encode(text, add_special_tokens);
           },
@@ -64,8 +82,27 @@ void add_tokenizer(nb::module_& m) {
           nb::arg("text"), nb::arg("add_special_tokens") = true,
           "Of any bytes: those that are no UTF-8 come back from decode_bytes where the vocabulary has bytes.")
       .def(
+          "_encode_full",
+          [](const Tokenizer& t, nb::str first, const std::optional<nb::str>& second, bool add_special_tokens,
+             std::optional<int64_t> max_length, const std::string& truncation) {
+            const std::string text = utf8_of(first), pair = second ? utf8_of(*second) : std::string();
+            EncodeOptions o{.add_special_tokens = add_special_tokens, .max_length = max_length};
+            if (truncation == "only_first") o.truncation = Truncation::only_first;
+            if (truncation == "only_second") o.truncation = Truncation::only_second;
+            Encoding e;
+            {
+              Unlocked unlocked;
+              e = t.encode_full(text, second ? std::optional<std::string_view>(pair) : std::nullopt, o);
+            }
+            std::vector<int64_t> special(e.special.begin(), e.special.end());
+            return std::tuple(std::move(e.ids), std::move(e.type_ids), std::move(special));
+          },
+          nb::arg("text"), nb::arg("pair").none(), nb::arg("add_special_tokens"), nb::arg("max_length").none(),
+          nb::arg("truncation"), "Ids, types and which of them frame a text.")
+      .def(
           "encode_prompt",
-          [](const Tokenizer& t, const std::string& text) {
+          [](const Tokenizer& t, nb::str given) {
+            const std::string text = utf8_of(given);
             Unlocked unlocked;
             return t.encode_prompt(text);
           },
@@ -87,15 +124,34 @@ void add_tokenizer(nb::module_& m) {
       .def(
           "apply_chat_template",
           [](const Tokenizer& t, nb::object messages, nb::object tools, bool add_generation_prompt, bool tokenize,
-             const nb::kwargs& variables) -> nb::object {
-            const ChatOptions o = chat_options(tools, add_generation_prompt, variables);
+             const std::optional<nb::str>& chat_template, const nb::kwargs& variables) -> nb::object {
+            const ChatOptions o = chat_options(tools, add_generation_prompt, chat_template, variables);
             const std::string json = as_json(messages);
             if (tokenize) return nb::cast(t.encode_chat(json, o));
             return nb::cast(text::valid_utf8(t.apply_chat_template(json, o)));
           },
           nb::arg("messages"), nb::arg("tools") = nb::none(), nb::arg("add_generation_prompt") = false,
-          nb::arg("tokenize") = false, nb::arg("variables"),
-          "A chat as text by the model's template, or with tokenize=True as ids.")
+          nb::arg("tokenize") = false, nb::arg("chat_template").none() = nb::none(), nb::arg("variables"),
+          "A chat as text by the model's template, or the one that is given; with tokenize=True as ids.")
+      .def("__copy__", [](const Tokenizer& t) { return t; })
+      .def(
+          "__deepcopy__", [](const Tokenizer& t, nb::handle) { return t; }, nb::arg("memo"))  // it never changes
+      .def("__getstate__",
+           [](const Tokenizer& t) {
+             const auto files = t.files();
+             const auto of = [&](const char* name) {
+               const auto at = files.find(name);
+               return at == files.end() ? nb::bytes("", 0) : nb::bytes(at->second.data(), at->second.size());
+             };
+             return nb::make_tuple(of("tokenizer.json"), of("tokenizer_config.json"), of("chat_template.jinja"));
+           })
+      .def("__setstate__",
+           [](Tokenizer& t, const std::tuple<nb::bytes, nb::bytes, nb::bytes>& state) {
+             const auto view = [](const nb::bytes& b) { return std::string_view(b.c_str(), b.size()); };
+             const auto& [json, config, chat] = state;
+             new (&t) Tokenizer(Tokenizer::from_json(view(json), view(config), view(chat)));
+           })
+      .def("__repr__", [](const Tokenizer& t) { return fmt::format("Tokenizer(vocab_size={})", t.vocab_size()); })
       .def("token_to_id", &Tokenizer::token_to_id, nb::arg("token"))
       .def("id_to_token", &Tokenizer::id_to_token, nb::arg("id"))
       .def_prop_ro("vocab_size", &Tokenizer::vocab_size)

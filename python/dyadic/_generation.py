@@ -99,6 +99,7 @@ def _words(stop_strings):
     for word in words:
         if not isinstance(word, str):
             raise TypeError(f"generate: stop_strings has {word!r}, and no text")
+        word.encode()  # UnicodeEncodeError for a lone surrogate
     return words
 
 
@@ -121,10 +122,15 @@ def _options(model, own, given, prompt):
     return options
 
 
+def _end(streamer):
+    if hasattr(streamer, "end"):
+        streamer.end()
+
+
 def tokenizer_of(model):
     if model.tokenizer is None:
         raise ValueError("generate: the model came without a tokenizer; set its attribute tokenizer, or give ids")
-    return model.tokenizer
+    return getattr(model.tokenizer, "tokenizer", model.tokenizer)  # of an AutoTokenizer
 
 
 def ids_of(ids):
@@ -139,41 +145,55 @@ def ids_of(ids):
 def generate(self, input_ids, max_new_tokens=None, do_sample=None, temperature=None, top_k=None, top_p=None, min_p=None,
              repetition_penalty=None, stop_strings=(), eos_token_id=None, pad_token_id=None, attention_mask=None, streamer=None, seed=None,
              kv=None, max_length=None, num_beams=1, return_dict_in_generate=False, use_cache=None,
-             generation_config=None):
+             generation_config=None, num_return_sequences=1, past_key_values=None, token_type_ids=None):
     """What follows: of tokens i64 [B, T] these with at most max_new_tokens more (20); of a text the text that follows it, of a list of
     texts a list. A text that begins with the BOS, as chats do, gets no second one.
 
     do_sample draws from what repetition_penalty, temperature, top_k, top_p and min_p leave, in this order; else the likeliest token
     is taken. stop_strings: a row ends where one is complete; a text ends before it. eos_token_id: one or several, [] for none, None
     for the configuration's. attention_mask: zeros first in rows that are padded on their left. streamer: called with a list, one
-    token of each row, as they are made (or its put is), of a text with pieces of text; False ends it. The same seed makes the same
+    token of each row, as they are made (or its put is, and in the end its end), of a text with pieces of text; False ends it. The same seed makes the same
     choices; None draws one. Texts and stop_strings need the tokenizer. kv: the format of the keys and values that are kept
     meanwhile, "q8_0", "i4(group=32)", "f8e4m3fn" ..., a pair of them or KVFormats; None: the model's kv. max_length: as
-    max_new_tokens, with the prompt's tokens. What is None is as generation_config has it, a GenerationConfig; None: the model's. There
-    is no search by beams, and tensors are all that is given.
+    max_new_tokens, with the prompt's tokens. num_return_sequences: so many rows or texts of each that is given, one after the other,
+    drawn apart. past_key_values: of an earlier call or new_cache(); what it holds are the first tokens of the ids, which are not read
+    again. token_type_ids: zeros. What is None is as generation_config has it, a GenerationConfig; None: the model's. There is no
+    search by beams, and tensors are all that is given.
     """
     if num_beams not in (None, 1):
         raise ValueError(f"generate: num_beams is {num_beams}: there is no search by beams; leave it out, or do_sample=True")
     if return_dict_in_generate:
         raise ValueError("generate: return_dict_in_generate: only the tokens are given; a model's call gives logits")
+    if token_type_ids is not None and bool(ids_of(token_type_ids).any()):
+        raise ValueError("generate: token_type_ids: there is a first text alone, whose tokens have 0")
+    times = _integer("num_return_sequences", num_return_sequences, 1)
     several = isinstance(input_ids, (list, tuple)) and input_ids and all(isinstance(text, str) for text in input_ids)
     stops, put = _words(stop_strings), getattr(streamer, "put", streamer)
     if isinstance(input_ids, str) or several:
-        if several and put is not None:
-            raise ValueError("generate: a streamer is told of one text: give the prompts one by one")
+        if (several or times > 1) and put is not None:
+            raise ValueError("generate: a streamer is told of one text: give the prompts one by one, without num_return_sequences")
+        if past_key_values is not None:
+            raise ValueError("generate: past_key_values hold tokens of ids: give ids, not a text")
         tokenizer = tokenizer_of(self)
-        prompts = list(input_ids) if several else [input_ids]
+        prompts = [text for text in (input_ids if several else [input_ids]) for _ in range(times)]
     else:
-        prompts, ids = None, ids_of(input_ids)
+        prompts, ids = None, ids_of(input_ids).repeat_interleave(times, 0)
     given = dict(max_new_tokens=max_new_tokens, do_sample=do_sample, temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p,
                  repetition_penalty=repetition_penalty, eos_token_id=eos_token_id, pad_token_id=pad_token_id, max_length=max_length)
     longest = lambda: ids.size(1) if prompts is None else max(len(tokenizer.encode_prompt(text)) for text in prompts)  # noqa: E731
     options = _options(self, generation_config or self.generation_config, given, longest)
+    if times > 1 and not options["do_sample"]:
+        raise ValueError(f"generate: num_return_sequences is {times}: the likeliest tokens are the same each time; do_sample=True draws them")
     if seed is None:
         seed = int(_dyadic.randint(0, 2**62, (1,)).item()) if options["do_sample"] else 0
     options |= dict(stop_strings=stops, seed=_integer("seed", seed, 0, 2**64 - 1), kv=_kv(kv))
     if prompts is not None:
+        for text in prompts:
+            text.encode()
         texts = self._generate_text(tokenizer, prompts, options, put)
-        return texts if several else texts[0]
-    mask = None if attention_mask is None else ids_of(attention_mask)
-    return self._generate(ids, options, mask, tokenizer_of(self) if stops else None, put)
+        _end(streamer)
+        return texts if several or times > 1 else texts[0]
+    mask = None if attention_mask is None else ids_of(attention_mask).repeat_interleave(times, 0)
+    made = self._generate(ids, options, mask, tokenizer_of(self) if stops else None, put, past_key_values)
+    _end(streamer)
+    return made

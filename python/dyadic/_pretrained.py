@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from . import _dyadic
 from ._device_map import placed
 from ._dyadic import _CausalLM, _config_json, _KeyValueCache, _load_pretrained, Tokenizer
-from ._generation import _kv, generate, generation_config, ids_of, KVFormats
-from ._ignored import ignored
-from .nn import functional as F
+from ._forward import forward
+from ._generation import _kv, generate, generation_config, KVFormats
 
 __all__ = ["KVFormats", "LoraConfig", "from_pretrained"]
 
@@ -46,82 +45,13 @@ class PretrainedConfig:
         return f"PretrainedConfig({json.dumps(self.__dict__, indent=2)})"
 
 
-class CausalLMOutput:
-    """What a model says of tokens: logits, and loss where there are labels. Indexed by name or, as a tuple of what there is, by number."""
-
-    def __init__(self, logits, loss=None):
-        self.logits, self.loss = logits, loss
-
-    def to_tuple(self):
-        return (self.logits,) if self.loss is None else (self.loss, self.logits)
-
-    def __getitem__(self, key):
-        if isinstance(key, str):
-            return {"logits": self.logits, "loss": self.loss}[key]
-        return self.to_tuple()[key]
-
-    def __iter__(self):
-        return iter(self.to_tuple())
-
-
-def _padding(mask, ids):
-    """Where each row's tokens begin and end."""
-    if mask.shape != ids.shape:
-        raise ValueError(f"forward: attention_mask is {list(mask.shape)}, ids are {list(ids.shape)}: one number for each token")
-    spans = []
-    for i, row in enumerate((mask != 0).tolist()):
-        begin, count = row.index(True) if any(row) else 0, sum(row)
-        if count == 0 or not all(row[begin : begin + count]):
-            raise ValueError(f"forward: attention_mask: the ones of row {i} are to be one run, with zeros before or after it; leave out what is masked within")
-        spans.append((begin, begin + count))
-    return spans
-
-
-def _all_logits(self, ids, mask, cache):
-    """Logits of rows of which some are padded. Those of padding mean nothing."""
-    if mask is None or bool((mask != 0).all()):
-        return self._logits(ids, cache)
-    if cache is not None:
-        raise ValueError("forward: attention_mask: rows with a cache are of one length; generate() takes rows that are padded on their left")
-    spans = _padding(mask, ids)
-    if self.config.model_type != "bert" and all(begin == 0 for begin, _ in spans):
-        return self._logits(ids, None)  # no token sees what comes after it
-    parts = [F.pad(self._logits(row[None, begin:end], None), (0, 0, begin, ids.size(1) - end)) for row, (begin, end) in zip(ids, spans)]
-    return _dyadic.cat(parts)
-
-
-def _learned(labels, mask):
-    """Labels without what padding is followed by: nothing has seen it coming."""
-    if mask is None:
-        return labels
-    if bool(((mask == 0) & (labels != -100)).any()):
-        raise ValueError("forward: labels are to be -100 where attention_mask is 0: padding is not learned")
-    return _dyadic.cat([labels[:, :1], labels[:, 1:].masked_fill(mask[:, :-1] == 0, -100)], 1)
-
-
-@ignored("use_cache", of="from_pretrained(...).forward", why="keys and values are kept in new_cache(), where it is given")
-def _forward(self, input_ids, labels=None, cache=None, attention_mask=None, token_type_ids=None, use_cache=None, return_dict=None):
-    """Logits of tokens i64 [B, T]; with labels the mean cross entropy of each token's successor too, -100 passed over. cache: of
-    new_cache(): the tokens follow those in it, and it has these as well then. attention_mask: zeros before or after the tokens of
-    shorter rows, whose logits are as they would be alone; those of padding mean nothing. token_type_ids: zeros, of the first text.
-    return_dict=False: a tuple."""
-    ids = ids_of(input_ids)
-    mask = None if attention_mask is None else ids_of(attention_mask).to(ids.device)
-    if token_type_ids is not None and bool(ids_of(token_type_ids).any()):
-        raise ValueError("forward: token_type_ids: there is a first text alone, whose tokens have 0; give second texts by themselves")
-    made = CausalLMOutput(_all_logits(self, ids, mask, cache))
-    if labels is not None:
-        labels = _learned(ids_of(labels), mask)
-        made.loss = F.cross_entropy(made.logits[:, :-1].reshape(-1, made.logits.size(2)), labels[:, 1:].reshape(-1))
-    return made.to_tuple() if return_dict is False else made
-
-
 _PACKINGS = "bitsandbytes, gptq, awq, compressed-tensors or fp8"
 
 
 def _save_pretrained(self, folder, max_shard_size=50_000_000_000, packing=None):
-    """config.json and model.safetensors, or several files and their index, as Hugging Face's tools read them. Of a model with an
-    adapter that alone, as transformers does: adapter_config.json and adapter_model.safetensors.
+    """config.json and model.safetensors, or several files and their index, as Hugging Face's tools read them; generation_config.json
+    and the tokenizer's files where it has them. Of a model with an adapter that alone, as transformers does: adapter_config.json and
+    adapter_model.safetensors.
 
     packing: how weights with scales are written, so that the tools of that name read them: "gptq", "awq", "bitsandbytes",
     "compressed-tensors" or "fp8"; the embedding and the head are then decoded. "dyadic": as they came where they still are what they
@@ -133,9 +63,18 @@ def _save_pretrained(self, folder, max_shard_size=50_000_000_000, packing=None):
     scaled = any(p.dtype.is_scaled for p in parameters.values()) and not any("lora_" in name for name in parameters)
     chosen = (self._packing or "" if scaled else "") if packing is None else packing
     self._save_pretrained(folder, max_shard_size, "" if chosen == "dyadic" else chosen)
+    if self.tokenizer is not None and not self._has_adapter:
+        _save_tokenizer(self.tokenizer, folder)
     if scaled and packing is None and not chosen and not _says_packing(folder):
         warnings.warn(f"save_pretrained: {folder}: other tools than dyadic cannot read these weights; packing= writes them for {_PACKINGS}, "
                       'and packing="dyadic" says that this is meant', stacklevel=2)
+
+
+def _save_tokenizer(tokenizer, folder):
+    try:
+        tokenizer.save_pretrained(folder)
+    except ValueError as error:  # of a GGUF file: not all of theirs have such a form
+        warnings.warn(f"save_pretrained: {folder}: it gets no tokenizer.json: {error}", stacklevel=3)
 
 
 def _says_packing(folder):
@@ -179,6 +118,20 @@ def _get_input_embeddings(self):
     return next(m for m in self.modules() if isinstance(m, _dyadic.Embedding))
 
 
+def _resize_token_embeddings(self, new_num_tokens=None, pad_to_multiple_of=None, mean_resizing=True):
+    """Rows for so many tokens in the embedding and the head, as many as that has: those beyond are cut off, each new one is the mean
+    of the old ones. Returns the embedding. Its weight is another tensor afterwards: optimizers are made after it."""
+    if not mean_resizing:
+        raise ValueError("resize_token_embeddings: mean_resizing=False: a new row is the mean of the old ones; draw what it shall be instead into it")
+    rows = _get_input_embeddings(self).weight.size(0)
+    wanted = rows if new_num_tokens is None else new_num_tokens
+    if pad_to_multiple_of:
+        wanted = -(-wanted // pad_to_multiple_of) * pad_to_multiple_of
+    if wanted != rows:
+        self._resize_token_embeddings(wanted)
+    return _get_input_embeddings(self)
+
+
 def _remade(config, generation, kv):
     model = _dyadic._make_pretrained(config, generation)
     model.kv = kv
@@ -206,7 +159,7 @@ def _set_state(self, state):
 
 
 _CausalLM.__reduce__, _CausalLM.__setstate__ = _reduce, _set_state
-_CausalLM.forward = _forward
+_CausalLM.forward = forward
 _CausalLM.load_adapter = _load_adapter
 _CausalLM.add_adapter = _add_adapter
 _CausalLM.merge_and_unload = _merge_and_unload
@@ -219,12 +172,14 @@ _CausalLM.generation_config = property(generation_config, lambda self, config: s
 _CausalLM.device = property(lambda self: next(self.parameters()).device, doc="Where the parameters lie, the first of them.")
 _CausalLM.dtype = property(_dtype_of, doc="What it computes in: the dtype of the first parameter that is a float of 16 bits or more.")
 _CausalLM.get_input_embeddings = _get_input_embeddings
+_CausalLM.resize_token_embeddings = _resize_token_embeddings
 _CausalLM.save_pretrained = _save_pretrained
 _CausalLM.new_cache = lambda self, reserve=0, kv=None: _KeyValueCache(reserve, self._kv if kv is None else _kv(kv))
 _CausalLM.kv = property(lambda self: KVFormats(*self._kv), lambda self, kv: setattr(self, "_kv", _kv(kv)),
                         doc="The formats of the keys and values that generate() and perplexity() keep.")
 _CausalLM.config = property(lambda self: PretrainedConfig(json.loads(self._config_json)))
 _CausalLM.tokenizer = None
+_KeyValueCache.get_seq_length = lambda self, layer_idx=0: len(self)
 _CausalLM._advice = {}  # generation_config.json
 _CausalLM._packing = None  # what save_pretrained writes where it is not told
 
@@ -235,6 +190,17 @@ def _model_path(path, gguf_file=None):
     if not os.path.exists(path):
         raise FileNotFoundError(f"from_pretrained: {path}: there is no such file or folder, and nothing is downloaded; give the path of one")
     return path
+
+
+def from_config(config, dtype=None):
+    """A language model with random weights, as a configuration (a PretrainedConfig, a dict or the text of a config.json) describes it:
+    matrices are normal, as wide as its initializer_range (0.02), biases 0. dtype: None is the configuration's own, else float32."""
+    values = json.loads(config) if isinstance(config, str) else config if isinstance(config, dict) else config.to_dict()
+    inner = values.get("text_config") or {}
+    said = dtype or values.get("dtype") or values.get("torch_dtype") or inner.get("dtype") or inner.get("torch_dtype") or "float32"
+    model = _dyadic._make_random(json.dumps(values), _dyadic.dtype(said) if isinstance(said, str) else said, None)
+    model.train()
+    return model
 
 
 def _advice_in(path):

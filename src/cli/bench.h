@@ -33,6 +33,8 @@ Row bytes_row(std::string name, std::string dtype, Time t, double bytes);
 // ns per item, `items` a run, which moves `bytes` (0: memory is not what limits it).
 Row ns_row(std::string name, std::string dtype, Time t, double items, double bytes = 0);
 
+std::vector<Row> tokenizing_rows(int runs);  // a megabyte of text, by each kind of tokenizer
+
 // Measures the machine's peaks and the rows, prints both; an exit code.
 int bench(const Common& common, const std::function<std::vector<Row>()>& rows);
 

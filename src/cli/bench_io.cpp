@@ -1,4 +1,5 @@
-// dyadic bench io: a file of tensors opened, loaded, converted and written, beside cp of the same bytes in the same run.
+// dyadic bench io: a file of tensors opened, loaded, converted and written, beside cp of the same bytes in the same run; and
+// text to tokens.
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -104,6 +105,8 @@ std::vector<Row> io_rows(const IoOptions& o) {
     io::save(other, AsF32(io::open(path)));
   };
   rows.push_back(beside_copy("bf16 -> f32, written", o.runs, 2 * bytes, bytes, convert, synced));
+  const std::vector<Row> tokenizing = tokenizing_rows(o.runs);
+  rows.insert(rows.end(), tokenizing.begin(), tokenizing.end());
   return rows;
 }
 
@@ -119,7 +122,8 @@ Run setup_bench_io(Options& options) {
 
 }  // namespace
 
-const Command bench_io_command = {"io", "files of tensors: opening, loading, writing; the share is of cp's bytes per second",
-                                  "dyadic bench io --size 2G --json", setup_bench_io};
+const Command bench_io_command = {
+    "io", "files of tensors: opening, loading, writing, the share is of cp's bytes per second; text to tokens",
+    "dyadic bench io --size 2G --json", setup_bench_io};
 
 }  // namespace dyadic::inline v1::cli

@@ -110,6 +110,7 @@ int eval(const EvalOptions& o, const Common& common) {
   if (o.data.empty() == o.task.empty())
     throw UsageError("eval: of what? --data FILE of text, or --task FILE.jsonl of questions");
   if (!o.task.empty() && !o.base.empty()) throw UsageError("eval: --base compares on a text: give --data");
+  expect_model(o.model);
   install_interrupt_handler();
   try {
     return o.task.empty() ? eval_text(o, common) : eval_task(o, common);

@@ -1,9 +1,21 @@
 #include "cli/files.h"
 
+#include <filesystem>
+
 #include "base/check.h"
 #include "dyadic/interrupt.h"
+#include "dyadic/model_files.h"
 
 namespace dyadic::inline v1::cli {
+
+void expect_model(const std::string& path, std::string_view or_else) {
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(path, ignored) || models::is_model(path)) return;
+  fail<ValueError>(
+      "{}: there is no model in this folder: expected config.json with weights (model.safetensors, or its index) and "
+      "tokenizer.json, or a .gguf file{}",
+      path, or_else);
+}
 
 void Steps::step() {
   if (interrupted()) throw Stopped{};

@@ -9,6 +9,9 @@
 
 namespace dyadic::inline v1::cli {
 
+// ValueError where the path is a folder and no language model lies in it; what else it may be is for its reader to say.
+void expect_model(const std::string& path, std::string_view or_else = {});
+
 // Progress on standard error of what turns out to take longer than two seconds.
 class Steps {
   std::string name_;

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "cli/files.h"
 #include "cli/kv.h"
 #include "cli/on_disk.h"
 #include "dyadic/dtype.h"
@@ -23,6 +24,7 @@ int generate(const GenerateCommand& o, const Common& common) {
     throw UsageError("generate: --batch has the prompts; leave out --prompt and --chat");
   if (!o.system.empty() && !o.chat) throw UsageError("generate: --system begins a chat; add --chat");
   const bool whole = is_language_model(o.model);  // with all that a model's folder has
+  if (!whole && !study::is_trained(o.model)) expect_model(o.model, ", or the model.safetensors that dyadic train writes");
   return whole && (asks_more(o) || !study::is_trained(o.model)) ? generate_language_model(o, common)
                                                                 : generate_built_in(o, common);
 }

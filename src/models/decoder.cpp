@@ -48,6 +48,16 @@ class Block : public DecoderLayer {
 
 }  // namespace
 
+Tensor embedded(nn::Embedding& table, const Tensor& ids, const ForwardOptions& o, DType dtype) {
+  DY_CHECK_AS(
+      ValueError, !o.token_types.defined(),
+      "forward: token_type_ids: this model knows one kind of text, whose tokens have 0; give second texts by themselves");
+  if (!o.embeddings.defined()) return table(ids).to(dtype);
+  DY_CHECK_AS(ValueError, o.embeddings.size(2) == table.embedding_dim,
+              "forward: embeddings are [B, T, {}] of this model: they are {}", table.embedding_dim, describe(o.embeddings));
+  return o.embeddings.to(dtype);
+}
+
 Decoder::Body::Body(const Plan& p, nn::Options o)
     : embed(p.vocab, p.attention.width, o), norm(p.attention.width, p.eps, p.norm_from_one, o) {
   add("embed_tokens", embed), add("layers", layers), add("norm", norm);
@@ -68,18 +78,17 @@ int64_t Decoder::turning_point() const {
   return 0;
 }
 
-Tensor Decoder::hidden(const Tensor& ids, Cache* cache, const Tensor& pad, bool last) {
-  // Narrow formats of an embedding are for its storage alone.
+std::vector<nn::Module*> Decoder::tables_of_tokens() {
+  return head_ ? std::vector<nn::Module*>{&body_.embed, &*head_} : std::vector<nn::Module*>{&body_.embed};
+}
+
+Tensor Decoder::hidden(const Tensor& ids, const ForwardOptions& o) {
   const DType dtype = body_.norm.weight.dtype();
-  Tensor x = body_.embed(ids).to(dtype);
+  Tensor x = embedded(body_.embed, ids, o, dtype);
   if (plan_.embed_scale != 1) x = x * plan_.embed_scale;
-  Pass pass(ids, cache, pad, dtype);
-  begin(ids, x, pass);
-  size_t layer = 0;
-  for (DecoderLayer* one : body_.layers) x = one->called(x, pass, layer++);
-  if (cache) cache->advance(pass.tokens);
-  if (last) x = narrow(x, 1, pass.tokens - 1, 1);
-  return body_.norm(x);
+  Pass pass(ids, o.cache, o.pad, dtype);
+  begin(o.embeddings.defined() ? Tensor() : ids, x, pass);
+  return through_layers(body_.layers, x, pass, o, body_.norm);
 }
 Tensor Decoder::head(const Tensor& hidden) {
   Tensor x = head_ ? (*head_)(hidden) : linear(hidden, body_.embed.weight);

@@ -22,6 +22,27 @@ class DecoderLayer : public nn::Module {
   virtual Tensor run(const Tensor& x, Pass& pass, size_t layer) = 0;  // [B, T, width] -> the same
 };
 
+// The tokens' vectors in the dtype that the model computes in, those that are given or the table's: narrow formats of that are
+// for its storage alone. ValueError where types of tokens are given, which an encoder alone is told.
+Tensor embedded(nn::Embedding& table, const Tensor& ids, const ForwardOptions& o, DType dtype);
+
+// x through layers and the norm behind them.
+template <class Layer>
+Tensor through_layers(nn::ModuleList<Layer>& layers, Tensor x, Pass& pass, const ForwardOptions& o, nn::Module& norm) {
+  const auto tell = [&](const Tensor& state) {
+    if (o.hidden_states) o.hidden_states->push_back(state);
+  };
+  size_t number = 0;
+  for (Layer* layer : layers) {
+    tell(x);
+    x = layer->called(x, pass, number++);
+  }
+  if (o.cache) o.cache->advance(pass.tokens);
+  const Tensor y = norm(o.last_alone ? narrow(x, 1, pass.tokens - 1, 1) : x);
+  tell(y);
+  return y;
+}
+
 struct Plan {
   int64_t vocab = 0, layers = 0, hidden = 0, longest = 0;
   AttentionShape attention;                        // window and rope are each layer's own
@@ -42,13 +63,14 @@ class Decoder : public CausalLM {
  public:
   Decoder(const std::string& config, Plan plan, nn::Options options);
   const char* kind() const override { return "Decoder"; }
-  int64_t vocab_size() const override { return plan_.vocab; }
+  int64_t vocab_size() const override { return body_.embed.weight.size(0); }
 
  protected:
   int64_t turning_point() const override;
-  Tensor hidden(const Tensor& ids, Cache* cache, const Tensor& pad, bool last) override;
+  Tensor hidden(const Tensor& ids, const ForwardOptions& options) override;
   Tensor head(const Tensor& hidden) override;
-  // Before the layers run. x: the tokens' embeddings [B, T, width].
+  std::vector<nn::Module*> tables_of_tokens() override;
+  // Before the layers run. x: the tokens' embeddings [B, T, width]; ids are undefined where those were given.
   virtual void begin(const Tensor& /*ids*/, const Tensor& /*x*/, Pass& /*pass*/) {}
   nn::Module& body() { return body_; }
 

@@ -102,19 +102,31 @@ void check_starts(const char* who, const Tensor& ids, const Tensor& starts) {
 
 Tensor CausalLM::forward_packed(const Tensor& ids, const Tensor& starts) {
   check_starts("forward_packed", ids, starts);
+  return forward_with(ids, {.pad = starts});
+}
+
+Tensor CausalLM::forward_with(const Tensor& ids, const ForwardOptions& o) {
+  std::optional<NoGrad> unrecorded;
+  if (o.cache) unrecorded.emplace();
   const nn::ModuleScope scope(*this);
-  return logits(ids, nullptr, starts, false);
+  const Tensor& e = o.embeddings;
+  if (!e.defined()) {
+    DY_CHECK_AS(ValueError, ids.defined(), "forward: there are neither ids nor embeddings");
+    DY_CHECK_AS(ValueError, ids.dim() == 2, "forward: ids are i64 [B, T]: they are {}", describe(ids));
+    return head(hidden(ids, o));
+  }
+  DY_CHECK_AS(ValueError,
+              e.dim() == 3 && (!ids.defined() || (ids.dim() == 2 && e.size(0) == ids.size(0) && e.size(1) == ids.size(1))),
+              "forward: embeddings are [B, T, width], a row for each token: they are {}", describe(e));
+  return head(hidden(ids.defined() ? ids : zeros({e.size(0), e.size(1)}, i64, e.device()), o));
 }
 
 Tensor CausalLM::operator()(const Tensor& ids, Cache& cache, const Tensor& pad) {
-  const nn::ModuleScope scope(*this);
-  return logits(ids, &cache, pad, false);
+  return forward_with(ids, {.cache = &cache, .pad = pad});
 }
 
 Tensor CausalLM::read(const Tensor& ids, Cache& cache, const Tensor& pad) {
-  const NoGrad guard;
-  const nn::ModuleScope scope(*this);
-  return logits(ids, &cache, pad, true);
+  return forward_with(ids, {.cache = &cache, .pad = pad, .last_alone = true});
 }
 
 std::vector<int64_t> CausalLM::eos_token_ids() const {
@@ -151,7 +163,7 @@ Tensor CausalLM::generate(const Tensor& prompt, const GenerateOptions& o) {
     if (first == 0) cache.clear();
     cache.expect(ids.size(1));
     for (int64_t at = first; at < ids.size(1); at += o.prompt_chunk)
-      last = logits(narrow(ids, 1, at, std::min(o.prompt_chunk, ids.size(1) - at)), &cache, pad, true);
+      last = read(narrow(ids, 1, at, std::min(o.prompt_chunk, ids.size(1) - at)), cache, pad);
     return last;
   };
   const int64_t turning = turning_point(), shift = padding.empty() ? 0 : std::ranges::min(padding);
@@ -171,7 +183,7 @@ Tensor CausalLM::generate(const Tensor& prompt, const GenerateOptions& o) {
     if (o.streamer && !o.streamer->put(made)) break;
     if (step + 1 >= o.max_new_tokens || step >= most || rows.all_done()) break;
     const bool turns = turning > 0 && T + step - shift == turning;  // with this token it is longer
-    next = turns ? read_from(rows.tensor(), 0) : logits(from_data(made.data(), {B, 1}, i64).to(there), &cache, pad, true);
+    next = turns ? read_from(rows.tensor(), 0) : read(from_data(made.data(), {B, 1}, i64).to(there), cache, pad);
   }
   return rows.tensor().to(prompt.device());
 }

@@ -41,7 +41,7 @@ Tensor CausalLM::loss(const Tensor& ids, const Tensor& labels) {
   DY_CHECK_AS(ValueError, labels.sizes() == ids.sizes() && ids.size(1) >= 2,
               "loss: labels are as ids, two or more in a row: labels are {}, ids are {}", describe(labels), describe(ids));
   const int64_t n = ids.size(1) - 1;
-  const Tensor all = hidden(ids, nullptr, {}, false);
+  const Tensor all = hidden(ids, {});
   return loss_of(narrow(all, 1, 0, n).reshape({-1, all.size(2)}), narrow(labels, 1, 1, n).reshape({-1}), true);
 }
 
@@ -50,7 +50,7 @@ Tensor CausalLM::summed_loss(const Tensor& ids, const Tensor& labels, const Tens
   DY_CHECK_AS(ValueError, labels.sizes() == ids.sizes(), "summed_loss: labels are as ids: labels are {}, ids are {}",
               describe(labels), describe(ids));
   if (starts.defined()) check_starts("summed_loss", ids, starts);
-  const Tensor all = hidden(ids, nullptr, starts, false);
+  const Tensor all = hidden(ids, {.pad = starts});
   return loss_of(all.reshape({-1, all.size(2)}), labels.reshape({-1}), false);
 }
 

@@ -20,6 +20,7 @@ class RmsNorm : public nn::Module {
   Tensor forward(const Tensor& x) override;
   const char* kind() const override { return "RmsNorm"; }
   bool is_matrix(std::string_view) const override { return false; }
+  bool from_one() const { return from_one_; }
 
  private:
   double eps_;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "text/blank_cuts.h"
 #include "text/stages.h"
 #include "text/unicode.h"
 
@@ -23,12 +24,19 @@ class Bpe : public Model {
   std::array<int32_t, 256> bytes_;        // ids of the characters that stand for bytes; -1: none
   std::array<int32_t, 256> byte_tokens_;  // <0x00> ... <0xFF>
   bool all_bytes_ = true;                 // bytes_ has them all, and they are what a word begins with
-  bool spaces_begin_ = true;              // no merge goes on over a kSpace that follows another character
+  FlatMap<int32_t> characters_;           // ids of single characters, where nothing is written around them
+  BlankCuts cuts_;
 
   void add_symbols(std::string_view word, std::vector<int32_t>& symbols) const {
     bool pending = false;  // an unknown character that was not written yet
     for (size_t i = 0, end; i < word.size(); i = end) {
-      end = i + decode_utf8(word, i).size;
+      const Char c = decode_utf8(word, i);
+      end = i + c.size;
+      if (const int32_t* id = characters_.find(c.code)) {
+        if (std::exchange(pending, false)) symbols.push_back(*unknown_);
+        symbols.push_back(*id);
+        continue;
+      }
       std::string made;
       std::string_view s = word.substr(i, end - i);
       if ((i > 0 && !p_.prefix.empty()) || (end == word.size() && !p_.suffix.empty())) {
@@ -105,19 +113,20 @@ class Bpe : public Model {
     std::erase(s, -1);
   }
   static constexpr size_t kShort = 64;
-  static constexpr std::string_view kSpace = "\u2581";
 
-  // Of a text of many words, where the next one begins: at a space after another character.
-  static size_t end_of_word(std::string_view text, size_t from) {
-    for (size_t i = from; (i = text.find(kSpace, i)) != text.npos; i += kSpace.size())
-      if (i > from && !text.substr(from, i - from).ends_with(kSpace)) return i;
-    return text.size();
-  }
-  void merge(std::string_view word, std::vector<int32_t>& symbols, Ids& ids) const {
-    symbols.clear();
-    add_symbols(word, symbols);
-    symbols.size() <= kShort ? merge_short(symbols) : merge_long(symbols);
-    ids.insert(ids.end(), symbols.begin(), symbols.end());
+  // Cuts are where no merge's sides meet. What stands for characters that have no token may meet anything.
+  void find_cuts(const std::vector<std::pair<std::string, std::string>>& merges) {
+    if (!p_.prefix.empty() || !p_.suffix.empty() || p_.ignore_merges) return;
+    // Where unknown characters vanish, those beside them meet.
+    if (!unknown_ && std::ranges::any_of(byte_tokens_, [](int32_t id) { return id < 0; })) return;
+    cuts_.allow(p_.vocabulary);
+    const auto stands_in = [&](const std::string& s) {
+      return (p_.byte_fallback && parse_byte_token(s) >= 0) || s == p_.unknown;
+    };
+    for (const auto& [a, b] : merges) {
+      if (stands_in(a) || stands_in(b)) return cuts_.forbid();
+      if (!a.empty() && !b.empty()) cuts_.join(a, b);
+    }
   }
 
  public:
@@ -136,20 +145,26 @@ class Bpe : public Model {
                   valid_utf8(!left    ? a
                              : !right ? b
                                       : both));
-      spaces_begin_ = spaces_begin_ && end_of_word(both, 0) == both.size();
       auto [m, made] = merges_.emplace(pair_key(*left, *right), {rank, *id});
       if (!made) *m = {rank, *id};
     }
-    spaces_begin_ = spaces_begin_ && p_.prefix.empty() && p_.suffix.empty() && v.find(kSpace);
-    p_.merges = {};
+    if (p_.prefix.empty() && p_.suffix.empty())
+      for (size_t id = 0; id < v.size(); ++id)
+        if (const std::string_view s = v.token(int64_t(id)); !s.empty() && decode_utf8(s, 0).size == s.size())
+          characters_.emplace(decode_utf8(s, 0).code, *v.find(s));
     for (size_t i = 0; i < 256; ++i) {
       bytes_[i] = v.find(byte_characters()[i]).value_or(-1);
       byte_tokens_[i] = p_.byte_fallback ? v.find(fmt::format("<0x{:02X}>", i)).value_or(-1) : -1;
       all_bytes_ &= bytes_[i] >= 0;
     }
     all_bytes_ &= p_.prefix.empty() && p_.suffix.empty();
+    find_cuts(p_.merges);
+    p_.merges = {};
   }
   const Vocabulary& vocabulary() const override { return p_.vocabulary; }
+  size_t end_of_part(std::string_view piece, size_t from, bool byte_level) const override {
+    return byte_level ? piece.size() : cuts_.next(piece, from);
+  }
 
   void encode(std::string_view piece, bool byte_level, Ids& ids) const override {
     std::string mapped;
@@ -160,11 +175,6 @@ class Bpe : public Model {
         return;
       }
     std::vector<int32_t> symbols;
-    if (spaces_begin_ && !byte_level) {  // word by word: one heap for all of a text is slow
-      for (size_t i = 0, end; i < piece.size(); i = end)
-        merge(piece.substr(i, (end = end_of_word(piece, i)) - i), symbols, ids);
-      return;
-    }
     symbols.reserve(piece.size());
     if (byte_level && all_bytes_)
       for (char c : piece) symbols.push_back(bytes_[uint8_t(c)]);

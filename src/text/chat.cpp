@@ -12,7 +12,8 @@ bool Tokenizer::has_chat_template() const { return state_->chat_template != null
 
 std::string Tokenizer::apply_chat_template(std::string_view messages, const ChatOptions& options) const {
   using text::jinja::Kind, text::jinja::Value;
-  DY_CHECK_AS(ValueError, state_->chat_template, "apply_chat_template: the tokenizer has no chat template");
+  const bool other = !options.chat_template.empty();
+  DY_CHECK_AS(ValueError, other || state_->chat_template, "apply_chat_template: the tokenizer has no chat template");
   std::vector<std::pair<std::string, Value>> names;
   for (const auto& [name, content] : state_->special_texts) names.emplace_back(name, content);
   names.emplace_back("messages", text::jinja::parse_json(messages, "messages"));
@@ -25,7 +26,8 @@ std::string Tokenizer::apply_chat_template(std::string_view messages, const Chat
     DY_CHECK_AS(ValueError, more.is_dict(), "variables: it is not an object");
     names.insert(names.end(), more.dict->begin(), more.dict->end());
   }
-  return state_->chat_template->render(names, options.now);
+  return other ? text::jinja::Template(options.chat_template).render(names, options.now)
+               : state_->chat_template->render(names, options.now);
 }
 
 // Whether every text gets it.

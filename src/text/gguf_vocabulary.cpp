@@ -200,32 +200,34 @@ std::map<std::string, std::string> special_texts(const StoredVocabulary& v) {
   return all;
 }
 Frame frame_of(const StoredVocabulary& v) {
-  Frame f;
+  Ids before, after;
   const PreType* type = bytes_or_characters(v);
   const bool bert = v.model == "bert", begins = bert || v.model == "llama" || (type && type->add_bos);
-  if (v.bos >= 0 && (v.add_bos.value_or(begins) || (type && type->blanks))) f.before.push_back(v.bos);
+  if (v.bos >= 0 && (v.add_bos.value_or(begins) || (type && type->blanks))) before.push_back(v.bos);
   const int64_t end = bert && v.separator >= 0 ? v.separator : v.eos;
-  if (end >= 0 && v.add_eos.value_or(v.add_separator.value_or(bert || v.model == "t5"))) f.after.push_back(end);
-  return f;
+  if (end >= 0 && v.add_eos.value_or(v.add_separator.value_or(bert || v.model == "t5"))) after.push_back(end);
+  return plain_frame(std::move(before), std::move(after), !bert);
+}
+
+std::shared_ptr<TokenizerState> vocabulary_state(StoredVocabulary v) {
+  complete(v);
+  auto s = std::make_shared<TokenizerState>();
+  if (const PreType* type = bytes_or_characters(v))
+    build_bpe(*s, v, *type);
+  else if (v.model == "llama")
+    build_spm(*s, v);
+  else if (v.model == "bert")
+    build_wpm(*s, v);
+  else
+    build_ugm(*s, v);
+  add_specials(*s, v);
+  if (!v.chat_template.empty())
+    s->chat_template = std::make_shared<const jinja::Template>(jinja::Template::untried(v.chat_template));
+  return s;
 }
 
 }  // namespace text
 
-Tokenizer Tokenizer::from_vocabulary(StoredVocabulary v) {
-  text::complete(v);
-  auto s = std::make_shared<text::TokenizerState>();
-  if (const text::PreType* type = text::bytes_or_characters(v))
-    text::build_bpe(*s, v, *type);
-  else if (v.model == "llama")
-    text::build_spm(*s, v);
-  else if (v.model == "bert")
-    text::build_wpm(*s, v);
-  else
-    text::build_ugm(*s, v);
-  text::add_specials(*s, v);
-  if (!v.chat_template.empty())
-    s->chat_template = std::make_shared<const text::jinja::Template>(text::jinja::Template::untried(v.chat_template));
-  return Tokenizer(std::move(s));
-}
+Tokenizer Tokenizer::from_vocabulary(StoredVocabulary v) { return Tokenizer(text::vocabulary_state(std::move(v))); }
 
 }  // namespace dyadic::inline v1

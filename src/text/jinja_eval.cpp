@@ -40,6 +40,10 @@ Value loop_member(const Loop& l, std::string_view name) {
 
 }  // namespace
 
+void put(Dict& dict, const std::string& key, Value v) {
+  const auto at = std::ranges::find(dict, key, [](const auto& entry) -> const std::string& { return entry.first; });
+  at == dict.end() ? void(dict.emplace_back(key, std::move(v))) : void(at->second = std::move(v));
+}
 int64_t length_of(const Value& v, int line) {
   if (v.is_text()) return int64_t(utf8_length(*v.text));
   if (v.is_list()) return int64_t(v.list->size());
@@ -64,14 +68,25 @@ Value Interpreter::eval_compare(const Expr& e) {
     if (a.as_int() == INT64_MIN) wrong(e.line, "an integer becomes too large");
     return -a.as_int();
   }
-  const Value b = eval(*e.parts[1]);
+  return compare(e.op, a, eval(*e.parts[1]), e.line);
+}
+Value Interpreter::eval_chained(const Expr& e) {
+  Value left = eval(*e.parts[0]->parts[0]), result;
+  for (const ExprPtr& part : e.parts) {
+    Value right = eval(*part->parts[1]);
+    if (result = compare(part->op, left, right, part->line); !result.truth()) break;
+    left = std::move(right);
+  }
+  return result;
+}
+Value Interpreter::compare(Op op, const Value& a, const Value& b, int line) {
   // What a comparison looks at is paid for: a list of texts in a loop is quadratic.
   const auto size = [](const Value& v) {
     return v.is_text() ? v.text->size() / 64 : v.list ? v.list->size() : v.dict ? v.dict->size() : 0;
   };
-  step(e.line, 1 + size(a) + size(b));
+  step(line, 1 + size(a) + size(b));
   try {
-    switch (e.op) {
+    switch (op) {
       case Op::equal:
         return equal(a, b);
       case Op::unequal:
@@ -85,21 +100,33 @@ Value Interpreter::eval_compare(const Expr& e) {
       case Op::more_equal:
         return !less(a, b);
       case Op::in:
-        return contains(b, a, e.line);
+        return contains(b, a, line);
       case Op::not_in:
-        return !contains(b, a, e.line);
+        return !contains(b, a, line);
       case Op::concat: {
         const std::string x = to_text(a), y = to_text(b);
-        charge(x.size() + y.size(), e.line);
+        charge(x.size() + y.size(), line);
         return x + y;
       }
       default:
-        return arithmetic(e.op, a, b, e.line);
+        return arithmetic(op, a, b, line);
     }
   } catch (const ValueError& error) {
     if (std::string_view(error.what()).starts_with("chat template")) throw;
-    wrong(e.line, "{}", error.what());
+    wrong(line, "{}", error.what());
   }
+}
+
+Value Interpreter::repeated(const Value& v, int64_t times, int line) {
+  const uint64_t n = uint64_t(std::max<int64_t>(times, 0));
+  uint64_t bytes = 0;
+  if (__builtin_mul_overflow(v.is_text() ? v.text->size() : v.list->size() * kSmallValue, n, &bytes)) bytes = UINT64_MAX;
+  charge(bytes, line);
+  std::string s;
+  List list;
+  for (uint64_t i = 0; bytes && i < n; ++i)
+    v.is_text() ? void(s += *v.text) : void(list.insert(list.end(), v.list->begin(), v.list->end()));
+  return v.is_text() ? Value(std::move(s)) : Value(std::move(list), v.kind == Kind::tuple);
 }
 
 Value Interpreter::arithmetic(Op op, const Value& a, const Value& b, int line) {
@@ -115,17 +142,8 @@ Value Interpreter::arithmetic(Op op, const Value& a, const Value& b, int line) {
     all.insert(all.end(), b.list->begin(), b.list->end());
     return Value(std::move(all), a.kind == Kind::tuple);
   }
-  const bool repeats = op == Op::multiply && a.is_text() && b.kind == Kind::integer;
-  if (repeats) {
-    const uint64_t n = uint64_t(std::max<int64_t>(b.integer, 0));
-    uint64_t bytes = 0;
-    if (__builtin_mul_overflow(a.text->size(), n, &bytes)) bytes = UINT64_MAX;
-    charge(bytes, line);
-    std::string s;
-    if (bytes)
-      for (uint64_t i = 0; i < n; ++i) s += *a.text;
-    return s;
-  }
+  if (op == Op::multiply && (a.is_text() || a.is_list()) && b.kind == Kind::integer) return repeated(a, b.integer, line);
+  if (op == Op::multiply && (b.is_text() || b.is_list()) && a.kind == Kind::integer) return repeated(b, a.integer, line);
   if (op == Op::modulo && a.is_text())
     wrong(line, "the sign % of a str, which would format it, is not supported; ~ joins texts");
   if (!a.is_number() || !b.is_number()) wrong(line, "no arithmetic of a {} and a {}", kind_name(a), kind_name(b));
@@ -255,7 +273,10 @@ Value Interpreter::call_global(const std::string& name, const Args& args) {
   if (name == "dict" || name == "namespace") {
     Dict dict;
     if (const Value* v = args.list.empty() ? nullptr : &args.list[0]; v && v->is_dict()) dict = *v->dict;
-    for (const auto& [key, v] : args.named) dict.emplace_back(key, v);
+    for (const auto& [key, v] : args.named) {
+      step(args.line, dict.size() / 8);
+      put(dict, key, v);
+    }
     charge(dict.size() * kSmallValue * 2, args.line);
     Value v(std::move(dict));
     if (name == "namespace") {

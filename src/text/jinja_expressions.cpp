@@ -89,8 +89,12 @@ ExprPtr Expressions::comparison() {
   const int l = line();
   if (!comparison_sign(op)) return a;
   a = join(op, l, std::move(a), sum());
-  if (comparison_sign(op)) wrong(l, "chained comparisons are not supported");
-  return a;
+  if (!comparison_sign(op)) return a;
+  auto all = make_expr(Op::chained, l);  // a < b < c: as Python has it, b is evaluated once
+  all->parts.push_back(std::move(a));
+  do all->parts.push_back(join(op, line(), nullptr, sum()));
+  while (comparison_sign(op));
+  return finish(std::move(all));
 }
 template <class Next> ExprPtr Expressions::chain(std::initializer_list<std::pair<std::string_view, Op>> signs, Next next) {
   ExprPtr a = next();
@@ -225,12 +229,11 @@ ExprPtr Expressions::postfix(ExprPtr e) {
   for (;;) {
     const int l = line();
     if (take(".")) {
-      std::string name;
-      if (now().word == Word::integer)
-        name = tokens_[at_++].text;
-      else
-        name = expect_name();
-      auto a = make_expr(Op::attribute, l, std::move(name));
+      if (now().word == Word::integer) {
+        e = join(Op::item, l, std::move(e), number());
+        continue;
+      }
+      auto a = make_expr(Op::attribute, l, expect_name());
       a->parts.push_back(std::move(e));
       e = finish(std::move(a));
     } else if (take("[")) {

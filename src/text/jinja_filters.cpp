@@ -70,7 +70,7 @@ std::optional<Value> text_filter(Interpreter& in, const std::string& name, const
   if (name == "trim") return stripped(text(), args.get(0, "chars"), true, true);
   if (name == "upper") return upper(text());
   if (name == "lower") return lower(text());
-  if (name == "title") return title_case(text());
+  if (name == "title") return title_case(text(), true);
   if (name == "capitalize") return capitalized(text());
   if (name == "string" || name == "safe") return text();
   if (name == "escape" || name == "e") return html_escape(text());
@@ -95,6 +95,8 @@ std::optional<Value> text_filter(Interpreter& in, const std::string& name, const
 
 Value number_filter(const std::string& name, const Value& input, const Args& args) {
   const Value* otherwise = args.get(0, "default");
+  if (const Value* base = name == "int" ? args.get(1, "base") : nullptr; base && integer_of(*base, 0) != 10)
+    wrong(args.line, "int: another base than 10 is not supported");
   if (name == "int") return integer_of(input, otherwise ? integer_of(*otherwise, 0) : 0);
   if (name == "float") return float_of(input, otherwise ? float_of(*otherwise, 0) : 0.0);
   if (!input.is_number()) wrong(args.line, "{}: the value is of type {}, not a number", name, kind_name(input));

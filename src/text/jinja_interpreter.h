@@ -48,7 +48,10 @@ class Interpreter {
   std::string captured(const Body& body);
   Args arguments(const Expr& e);
   Value eval_compare(const Expr& e);
+  Value eval_chained(const Expr& e);
+  Value compare(Op op, const Value& a, const Value& b, int line);
   Value eval_choice(const Expr& e);
+  Value repeated(const Value& v, int64_t times, int line);
   Value arithmetic(Op op, const Value& a, const Value& b, int line);
   Value attribute(const Value& of, const std::string& name, bool method_first, int line);
   Value item(const Value& of, const Value& key, int line);
@@ -81,7 +84,8 @@ bool contains(const Value& in, const Value& what, int line);
 int64_t length_of(const Value& v, int line);
 std::string stripped(std::string_view s, const Value* chars, bool left, bool right);
 Value text_method(Interpreter& in, const std::string& self, const std::string& name, const Args& args);
-std::string title_case(std::string_view s);
+std::string title_case(std::string_view s, bool filter);
+void put(Dict& dict, const std::string& key, Value v);  // in the place of what it has by that key
 std::string capitalized(std::string_view s);
 std::string replaced(std::string_view s, std::string_view from, std::string_view to, int64_t most);
 

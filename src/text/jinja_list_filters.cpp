@@ -108,7 +108,8 @@ std::optional<Value> Interpreter::list_filter(const std::string& name, const Val
     return out;
   }
   if (name == "sum") {
-    Value sum(int64_t(0));
+    const Value* start = args.get(1, "start");
+    Value sum = start ? *start : Value(int64_t(0));
     for (const Value& v : list) sum = arithmetic(Op::add, sum, attr(0, v), args.line);
     return sum;
   }

@@ -113,14 +113,16 @@ std::string replaced(std::string_view s, std::string_view from, std::string_view
   }
   return out += s.substr(last);
 }
-std::string title_case(std::string_view s) {
+// Words: of the method runs of letters, of the filter what blanks, hyphens and opening brackets keep apart.
+std::string title_case(std::string_view s, bool filter) {
   std::string out;
   bool inside = false;
   for (size_t i = 0; i < s.size();) {
     const Char c = decode_utf8(s, i);
     const std::string_view part = s.substr(i, c.size);
     out += inside ? lower(part) : upper(part);
-    inside = is_letter(c.code);
+    inside = filter ? !is_space(c.code) && std::u32string_view(U"-([{<").find(c.code) == std::u32string_view::npos
+                    : is_letter(c.code);
     i += c.size;
   }
   return out;
@@ -192,7 +194,7 @@ Value text_method(Interpreter& in, const std::string& self, const std::string& n
   }
   if (name == "upper") return upper(self);
   if (name == "lower") return lower(self);
-  if (name == "title") return title_case(self);
+  if (name == "title") return title_case(self, false);
   if (name == "capitalize") return capitalized(self);
   if (name == "splitlines") return split_lines(self);
   if (name == "isdigit") return all_chars(self, [](char32_t c) { return category(c) == Category::Nd; });

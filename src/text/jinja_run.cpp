@@ -240,7 +240,8 @@ Value Interpreter::eval(const Expr& e) {
       for (size_t i = 0; i < e.parts.size(); i += 2) {
         const Value key = eval(*e.parts[i]);
         if (!key.is_text()) wrong(e.line, "a dict's key is {}: only texts are supported", kind_name(key));
-        dict.emplace_back(*key.text, eval(*e.parts[i + 1]));
+        step(e.line, dict.size() / 8);
+        put(dict, *key.text, eval(*e.parts[i + 1]));
       }
       charge(dict.size() * sizeof(Value) * 2, e.line);
       return dict;
@@ -281,6 +282,8 @@ Value Interpreter::eval(const Expr& e) {
     }
     case Op::choice:
       return eval_choice(e);
+    case Op::chained:
+      return eval_chained(e);
     default:
       return eval_compare(e);
   }

@@ -55,11 +55,13 @@ enum class Op : uint8_t {
   more,
   more_equal,
   in,
-  not_in
+  not_in,
+  chained
 };
 struct Expr;
 using ExprPtr = std::unique_ptr<Expr>;
-// parts: operands in order; of a call, filter or test the callee or input, then the arguments; an absent part is null.
+// parts: operands in order; of a call, filter or test the callee or input, then the arguments; an absent part is null. Of
+// chained its comparisons, all but the first without their left side.
 struct Expr {
   Op op;
   int line;

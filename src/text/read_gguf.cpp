@@ -78,13 +78,16 @@ std::string config_of(const io::GgufFile& file, const Keys& keys) {
 
 StoredVocabulary vocabulary_of(const io::GgufFile& file) { return vocabulary_of(Keys(file)); }
 
-Tokenizer read_gguf(const io::GgufFile& file) {
+std::shared_ptr<TokenizerState> read_gguf(std::shared_ptr<const io::GgufFile> from) {
+  const io::GgufFile& file = *from;
   const Keys keys(file);
   if (const std::string json = keys.text("tokenizer.huggingface.json"); !json.empty())
-    return Tokenizer::from_json(json, config_of(file, keys), keys.text("tokenizer.chat_template"));
+    return tokenizer_state(json, config_of(file, keys), keys.text("tokenizer.chat_template"));
   const bool any = file.has_key("tokenizer.ggml.model") && file.has_key("tokenizer.ggml.tokens");
   DY_CHECK_AS(ValueError, any, "it has no tokenizer");
-  return Tokenizer::from_vocabulary(vocabulary_of(keys));
+  auto state = vocabulary_state(vocabulary_of(keys));
+  state->stored = std::move(from);
+  return state;
 }
 
 }  // namespace dyadic::inline v1::text

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "text/blank_cuts.h"
 #include "text/gguf_vocabulary.h"
 #include "text/unicode.h"
 
@@ -17,6 +18,7 @@ class Spm : public Model {
   std::vector<float> scores_;
   std::array<int32_t, 256> bytes_;
   int64_t unknown_;
+  BlankCuts cuts_;
 
   struct Symbol {
     size_t begin, size;  // size 0: merged into the one before
@@ -46,8 +48,15 @@ class Spm : public Model {
     for (size_t i = 0; i < vocabulary_.size(); ++i)
       if (const int b = parse_byte_token(vocabulary_.token(int64_t(i))); b >= 0 && (types.empty() || types[i] == kByte))
         bytes_[size_t(b)] = int32_t(i);
+    cuts_.allow(vocabulary_);
+    for (size_t i = 0; i < vocabulary_.size(); ++i) {
+      const std::string_view s = vocabulary_.token(int64_t(i));
+      for (size_t k = 0; k < s.size();)
+        if ((k += decode_utf8(s, k).size) < s.size()) cuts_.join(s.substr(0, k), s.substr(k));
+    }
   }
   const Vocabulary& vocabulary() const override { return vocabulary_; }
+  size_t end_of_part(std::string_view piece, size_t from, bool) const override { return cuts_.next(piece, from); }
 
   void encode(std::string_view text, bool, Ids& ids) const override {
     DY_CHECK(text.size() < uint32_t(-2), "encode: a text of {} bytes is too long", text.size());

@@ -44,6 +44,8 @@ class Model {
   virtual ~Model() = default;
   virtual const Vocabulary& vocabulary() const = 0;
   virtual void encode(std::string_view piece, bool byte_level, Ids& ids) const = 0;
+  // Where a piece may be cut behind `from`: its parts become the tokens that it becomes whole.
+  virtual size_t end_of_part(std::string_view piece, size_t /*from*/, bool /*byte_level*/) const { return piece.size(); }
 };
 
 class Decoder {
@@ -52,10 +54,20 @@ class Decoder {
   virtual void apply(std::vector<std::string>& tokens) const = 0;
 };
 
-// What stands around a text: ids before and after.
-struct Frame {
-  Ids before, after;
+struct FramePart {
+  int text = -1;  // 0, 1: the first or the second text; -1: ids
+  Ids ids = {};
+  int64_t type = 0;
 };
+// What stands around a text, and around two.
+struct Frame {
+  Ids before = {}, after = {};
+  std::vector<FramePart> single = {}, pair = {};  // empty: the texts alone, the second of type 1
+  bool several = false;                           // more than one step frames the text: of two texts nothing is known
+};
+// [before] A [after], and of two [before] A [after] B [after], with `again` a second [before] too; what belongs to B has
+// type 1.
+Frame plain_frame(Ids before, Ids after, bool again);
 
 std::unique_ptr<Normalizer> make_normalizer(const Json& json, int depth = 0);  // null for null
 std::unique_ptr<Normalizer> make_precompiled(std::string charsmap);

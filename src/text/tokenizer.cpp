@@ -5,7 +5,6 @@
 
 #include "base/check.h"
 #include "base/parallel.h"
-#include "io/atomic_file.h"
 #include "text/tokenizer_state.h"
 #include "text/unicode.h"
 
@@ -44,7 +43,10 @@ void encode_piece(const TokenizerState& s, WordCache& cache, std::string_view te
   pieces.list = {{text, at_start}};
   if (s.pre_tokenizer) s.pre_tokenizer->apply(pieces);
   for (const Piece& p : pieces.list)
-    if (!p.text.empty()) cache.encode(p.text, ids, [&] { s.model->encode(p.text, pieces.byte_level, ids); });
+    for (size_t i = 0, end; i < p.text.size(); i = end) {
+      const std::string_view part = p.text.substr(i, (end = s.model->end_of_part(p.text, i, pieces.byte_level)) - i);
+      cache.encode(part, ids, [&] { s.model->encode(part, pieces.byte_level, ids); });
+    }
 }
 
 void encode_into(const TokenizerState& s, std::string_view text, Ids& ids) {
@@ -112,11 +114,6 @@ bool Tokenizer::is_special(int64_t id) const {
 }
 std::optional<int64_t> Tokenizer::bos_id() const { return state_->special("bos_token"); }
 std::optional<int64_t> Tokenizer::eos_id() const { return state_->special("eos_token"); }
-
-void Tokenizer::save(const std::string& path) const {
-  DY_CHECK_AS(ValueError, !state_->json.empty(), "save: {}: a GGUF file's vocabulary has no tokenizer.json", path);
-  io::write_whole("save", path, state_->json);
-}
 
 std::string TokenStream::push(int64_t id) {
   ids_.push_back(id);

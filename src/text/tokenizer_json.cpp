@@ -55,22 +55,42 @@ Ids ids_of_special(const Json& processor, const std::string& name) {
   }
   return out;
 }
-Frame template_frame(const Json& j) {
-  Frame f;
-  bool after = false;
-  const Json& single = member(j, "single");
-  DY_CHECK_AS(ValueError, single.is_array(), "post_processor: single is not a list");
-  for (const Json& part : single) {
+int64_t type_of_part(const Json& part) {
+  const Json& type = part.contains("type_id") ? part["type_id"] : Json(0u);
+  DY_CHECK_AS(ValueError, type.is_number_unsigned(), "post_processor: a type_id is no number");
+  return type.get<int64_t>();
+}
+std::vector<FramePart> template_parts(const Json& j, const char* name) {
+  std::vector<FramePart> parts;
+  const Json& list = member(j, name);
+  DY_CHECK_AS(ValueError, list.is_array(), "post_processor: {} is not a list", name);
+  for (const Json& part : list) {
     if (part.is_object() && part.contains("Sequence")) {
-      DY_CHECK_AS(ValueError, !after, "post_processor: single has the text twice");
-      after = true;
+      const Json& sequence = part["Sequence"];
+      const int text = sequence.is_object() && sequence.contains("id") && sequence["id"] == "B" ? 1 : 0;
+      const auto same = [&](const FramePart& p) { return p.text == text; };
+      DY_CHECK_AS(ValueError, std::ranges::none_of(parts, same), "post_processor: {} has the text twice", name);
+      parts.push_back({.text = text, .type = type_of_part(sequence)});
       continue;
     }
-    const Ids ids = ids_of_special(j, text_field(member(part, "SpecialToken"), "id"));
-    Ids& to = after ? f.after : f.before;
-    to.insert(to.end(), ids.begin(), ids.end());
+    const Json& token = member(part, "SpecialToken");
+    parts.push_back({.ids = ids_of_special(j, text_field(token, "id")), .type = type_of_part(token)});
   }
-  DY_CHECK_AS(ValueError, after, "post_processor: single does not have the text");
+  return parts;
+}
+Frame template_frame(const Json& j) {
+  Frame f{.single = template_parts(j, "single")};
+  if (j.contains("pair") && !j["pair"].is_null()) f.pair = template_parts(j, "pair");
+  Ids* to = &f.before;
+  for (const FramePart& p : f.single) {
+    DY_CHECK_AS(ValueError, p.text < 1, "post_processor: single has a second text");
+    if (p.text == 0) to = &f.after;
+    to->insert(to->end(), p.ids.begin(), p.ids.end());
+  }
+  DY_CHECK_AS(ValueError, to == &f.after, "post_processor: single does not have the text");
+  for (int text : {0, 1})
+    DY_CHECK_AS(ValueError, f.pair.empty() || std::ranges::any_of(f.pair, [&](const FramePart& p) { return p.text == text; }),
+                "post_processor: pair does not have both texts");
   return f;
 }
 int64_t id_of_pair(const Json& j, const char* name) {
@@ -82,19 +102,40 @@ int64_t id_of_pair(const Json& j, const char* name) {
 
 }  // namespace
 
+Frame plain_frame(Ids before, Ids after, bool again) {
+  Frame f{.single = {{.ids = before}, {.text = 0}, {.ids = after}}};
+  f.pair = f.single;
+  if (again) f.pair.push_back({.ids = before, .type = 1});
+  f.pair.push_back({.text = 1, .type = 1}), f.pair.push_back({.ids = after, .type = 1});
+  f.before = std::move(before), f.after = std::move(after);
+  return f;
+}
+
 Frame make_frame(const Json& j, int depth) {
   if (j.is_null()) return {};
   DY_CHECK_AS(ValueError, depth < kDeepestStage, "post_processor: sequences nested more than {} deep", kDeepestStage);
   const std::string type = type_of_stage(j, "post_processor");
   if (type == "ByteLevel") return {};
   if (type == "TemplateProcessing") return template_frame(j);
-  if (type == "BertProcessing" || type == "RobertaProcessing") return {{id_of_pair(j, "cls")}, {id_of_pair(j, "sep")}};
+  if (type == "BertProcessing") return plain_frame({id_of_pair(j, "cls")}, {id_of_pair(j, "sep")}, false);
+  if (type == "RobertaProcessing") {
+    const int64_t cls = id_of_pair(j, "cls"), sep = id_of_pair(j, "sep");
+    Frame f = plain_frame({cls}, {sep}, false);
+    f.pair = {{.ids = {cls}}, {.text = 0}, {.ids = {sep, sep}}, {.text = 1}, {.ids = {sep}}};
+    return f;
+  }
   if (type == "Sequence") {
     Frame f;
     for (const Json& part : member(j, "processors")) {
-      const Frame inner = make_frame(part, depth + 1);
+      Frame inner = make_frame(part, depth + 1);
+      f.several = f.several || inner.several || (!f.single.empty() && !inner.single.empty());
+      if (!inner.single.empty()) f.single = std::move(inner.single), f.pair = std::move(inner.pair);
       f.before.insert(f.before.begin(), inner.before.begin(), inner.before.end());
       f.after.insert(f.after.end(), inner.after.begin(), inner.after.end());
+    }
+    if (f.several) {  // one around the other
+      const Frame all = plain_frame(f.before, f.after, false);
+      f.single = all.single;
     }
     return f;
   }
@@ -116,8 +157,9 @@ std::shared_ptr<TokenizerState> read_tokenizer(std::string_view text) {
   s->decoder = make_decoder(stage("decoder"));
   s->frame = make_frame(stage("post_processor"));
   read_added(j, *s);
-  for (const Ids* ids : {&s->frame.before, &s->frame.after})
-    for (int64_t id : *ids) DY_CHECK_AS(ValueError, s->token(id), "post_processor: {} is the id of no token", id);
+  for (const auto* parts : {&s->frame.single, &s->frame.pair})
+    for (const FramePart& p : *parts)
+      for (int64_t id : p.ids) DY_CHECK_AS(ValueError, s->token(id), "post_processor: {} is the id of no token", id);
   s->json = text;
   return s;
 }
@@ -144,12 +186,19 @@ void read_config(TokenizerState& s, std::string_view config, std::string_view ch
   if (!source.empty()) s.chat_template = std::make_shared<const jinja::Template>(jinja::Template::untried(source));
 }
 
+std::shared_ptr<TokenizerState> tokenizer_state(std::string_view json, std::string_view config,
+                                                std::string_view chat_template) {
+  auto s = read_tokenizer(json);
+  if (!config.empty()) s->beside["tokenizer_config.json"] = config;
+  if (!chat_template.empty()) s->beside["chat_template.jinja"] = chat_template;
+  read_config(*s, config, chat_template);
+  return s;
+}
+
 }  // namespace text
 
 Tokenizer Tokenizer::from_json(std::string_view tokenizer, std::string_view config, std::string_view chat_template) {
-  auto state = text::read_tokenizer(tokenizer);
-  text::read_config(*state, config, chat_template);
-  return Tokenizer(std::move(state));
+  return Tokenizer(text::tokenizer_state(tokenizer, config, chat_template));
 }
 
 Tokenizer Tokenizer::load(const std::string& path) {
@@ -167,12 +216,17 @@ Tokenizer Tokenizer::load(const std::string& path) {
     if (!folder || !there("tokenizer.json"))
       if (const auto gguf = io::GgufFile::find(path)) {
         at = gguf->path();
-        return text::read_gguf(*gguf);
+        return Tokenizer(text::read_gguf(gguf));
       }
     const std::string text = io::read_text(file);
     auto state = text::read_tokenizer(text);
-    const std::string jinja = read("chat_template.jinja"), config = read("tokenizer_config.json");
+    const std::string map = read("special_tokens_map.json"), jinja = read("chat_template.jinja"),
+                      config = read("tokenizer_config.json");
     text::read_config(*state, config, jinja);
+    const std::pair<const char*, const std::string*> beside[] = {
+        {"special_tokens_map.json", &map}, {"chat_template.jinja", &jinja}, {"tokenizer_config.json", &config}};
+    for (auto [name, content] : beside)
+      if (!content->empty()) state->beside[name] = *content;
     return Tokenizer(std::move(state));
   } catch (const io::BadFile&) { throw; } catch (const ValueError& e) {
     io::bad(at, "{}", e.what());

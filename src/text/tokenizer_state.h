@@ -28,7 +28,9 @@ struct TokenizerState {
   AddedTokens raw, normalized;
   std::map<std::string, std::string> special_texts;  // "bos_token": "<s>" ...
   std::shared_ptr<const jinja::Template> chat_template;
-  std::string json;  // as it was read; empty: a GGUF file's vocabulary
+  std::string json;                            // as it was read; empty: a GGUF file's vocabulary
+  std::map<std::string, std::string> beside;   // files that stood beside it
+  std::shared_ptr<const io::GgufFile> stored;  // whose vocabulary it is; null: none
   mutable WordCaches caches;
 
   void add(AddedToken token);  // the normalizer and the model are there
@@ -39,7 +41,10 @@ struct TokenizerState {
 
 std::shared_ptr<TokenizerState> read_tokenizer(std::string_view json);
 void read_config(TokenizerState& state, std::string_view config, std::string_view chat_template);
-Tokenizer read_gguf(const io::GgufFile& file);
+// Of files' contents, tokenizer.json's first; of a GGUF file and of its vocabulary.
+std::shared_ptr<TokenizerState> tokenizer_state(std::string_view json, std::string_view config, std::string_view chat_template);
+std::shared_ptr<TokenizerState> read_gguf(std::shared_ptr<const io::GgufFile> file);
+std::shared_ptr<TokenizerState> vocabulary_state(StoredVocabulary vocabulary);
 StoredVocabulary to_vocabulary(const Tokenizer& own, const TokenizerState& state, size_t size);
 
 }  // namespace dyadic::inline v1::text

@@ -79,14 +79,16 @@ Ordered frame_json(const StoredVocabulary& v) {
       tokens[name] = {{"id", name}, {"ids", Ordered::array({id})}, {"tokens", Ordered::array({name})}};
     }
   };
-  const auto one = [&](Ordered& to, const char* name, int text, bool begin) {
-    if (begin) specials(to, f.before, text);
-    to.push_back({{"Sequence", {{"id", name}, {"type_id", text}}}});
-    specials(to, f.after, text);
+  const auto written = [&](const std::vector<FramePart>& parts) {
+    Ordered to = Ordered::array();
+    for (const FramePart& p : parts)
+      if (p.text < 0)
+        specials(to, p.ids, int(p.type));
+      else
+        to.push_back({{"Sequence", {{"id", p.text ? "B" : "A"}, {"type_id", p.type}}}});
+    return to;
   };
-  Ordered single = Ordered::array(), pair = Ordered::array();
-  one(single, "A", 0, true);
-  one(pair, "A", 0, true), one(pair, "B", 1, v.model != "bert");
+  const Ordered single = written(f.single), pair = written(f.pair);
   return {{"type", "TemplateProcessing"}, {"single", single}, {"pair", pair}, {"special_tokens", tokens}};
 }
 

@@ -32,6 +32,33 @@ TEST(GenerateText, IsTheLibrarys) {
   EXPECT_EQ(run({"generate", small_model(), "--tokens", "3", "--json"}).code, 0);  // of no prompt
 }
 
+TEST(GenerateText, AFolderWithoutAModelIsNamedWithWhatWasExpected) {
+  const TestFolder f;
+  const std::string folder = f / "empty",
+                    said = folder +
+                           ": there is no model in this folder: expected config.json with weights (model.safetensors, or its "
+                           "index) and tokenizer.json, or a .gguf file";
+  fs::create_directories(folder);
+  write_file(f / "text.txt", "text");
+  const Outcome generated = run({"generate", folder, "-p", "x"});
+  EXPECT_EQ(generated.code, 1);
+  EXPECT_EQ(generated.err, "dyadic: " + said + ", or the model.safetensors that dyadic train writes\n");
+  EXPECT_EQ(run({"eval", folder, "--data", f / "text.txt"}).err, "dyadic: " + said + "\n");
+  EXPECT_NE(run({"generate", f / "none", "-p", "x"}).err.find("No such file"), std::string::npos);
+}
+
+TEST(BenchIo, HasARowForEachKindOfTokenizer) {
+  const auto rows = run({"bench", "io", "--size", "1M", "--runs", "1", "--json"}).json()["rows"];
+  int64_t tokenizing = 0;
+  for (const auto& row : rows) {
+    if (!row["case"].get<std::string>().starts_with("tokenize, ")) continue;
+    ++tokenizing;
+    EXPECT_EQ(row["unit"], "MB/s");
+    EXPECT_NEAR(row["rate"].get<double>() * row["ms_min"].get<double>(), 1000, 1) << row["case"];
+  }
+  EXPECT_EQ(tokenizing, 6);
+}
+
 TEST(GenerateText, OfAGgufFile) {
   const TestFolder f;
   const std::string file = f / "small.gguf";

@@ -15,13 +15,16 @@ TEST(GgufVocabulary, BecomesATokenizerJson) {
   convert(file, back);
   EXPECT_TRUE(fs::exists(back + "/tokenizer.json"));
   const Tokenizer own = Tokenizer::load(small_model()), stored = Tokenizer::load(file), t = Tokenizer::load(back);
+  stored.save_pretrained(folder / "saved");
+  const Tokenizer saved = Tokenizer::load(folder / "saved");
   const std::string chat = R"([{"role":"user","content":"Hi, 123 of\n\n  \t\u00fc\ud83d\ude00"}])";
   for (const char* text : {"", "Once upon a 1234 time <|end|> x", " \xff\xe4\xb8 \n\n", "\xe4\xb8\xad\xe6\x96\x87 e\xcc\x81"})
-    for (const Tokenizer* other : {&own, &stored}) {
+    for (const Tokenizer* other : {&own, &stored, &saved}) {
       EXPECT_EQ(t.encode(text), other->encode(text)) << text;
       EXPECT_EQ(t.decode(t.encode(text), true), other->decode(other->encode(text), true)) << text;
     }
   EXPECT_EQ(t.encode_chat(chat, {.add_generation_prompt = true}), own.encode_chat(chat, {.add_generation_prompt = true}));
+  EXPECT_EQ(saved.encode_chat(chat), own.encode_chat(chat));
   EXPECT_EQ(t.bos_id(), own.bos_id());
   EXPECT_EQ(t.eos_id(), own.eos_id());
   const json config = json::parse(text_of_file(back + "/tokenizer_config.json"));
@@ -113,6 +116,9 @@ TEST(GgufVocabulary, KeepsBertsPieces) {
     compared += t.encode(text).size() > 2;
   }
   EXPECT_GT(compared, 50);
+  const Encoding pair = t.encode_full("hi", "there"), of_own = own.encode_full("hi", "there");
+  EXPECT_EQ(pair.ids, of_own.ids);
+  EXPECT_EQ(pair.type_ids, of_own.type_ids);
 }
 
 }  // namespace

@@ -73,8 +73,8 @@ def test_masks_that_say_nothing_and_those_that_cannot_be(llama):
     for mask, what in [([[1, 0, 1]], "of row 0 are to be one run"), ([[0, 0, 0]], "one run"), ([[1, 0]], r"attention_mask is \[1, 2\], ids are \[1, 3\]")]:
         with pytest.raises(ValueError, match=what):
             llama(ids, attention_mask=mask)
-    with pytest.raises(ValueError, match="with a cache are of one length; generate"):
-        llama(ids, attention_mask=[[0, 1, 1]], cache=llama.new_cache())
+    with pytest.raises(ValueError, match="rows with a cache are padded on their left"):
+        llama(ids, attention_mask=[[1, 1, 0]], cache=llama.new_cache())
     with pytest.raises(ValueError, match="token_type_ids"):
         llama(ids, token_type_ids=[[0, 0, 1]])
 
@@ -133,3 +133,44 @@ def test_arguments_of_transformers_generate(llama):
 def test_arguments_of_wrong_kinds(llama, options, what):
     with pytest.raises(TypeError, match=what):
         llama.generate([[5]], **options)
+
+
+def test_texts_that_are_no_unicode(with_tokenizer):
+    m, chat = with_tokenizer, [{"role": "user", "content": "a\ud800"}]
+    for call in (lambda: m.tokenizer.encode("a\ud800"), lambda: m.tokenizer.encode_prompt("a\ud800"), lambda: m.generate("a\ud800"),
+                 lambda: m.generate("a", stop_strings=["\ud800"]), lambda: m.tokenizer.apply_chat_template(chat)):
+        with pytest.raises(UnicodeEncodeError, match="surrogates not allowed"):
+            call()
+    assert m.tokenizer.encode("a\udc80".encode(errors="surrogateescape")) == m.tokenizer.encode(b"a\x80")
+
+
+def test_copies_of_a_model_with_a_tokenizer(with_tokenizer):
+    import copy
+    import pickle
+
+    m, chat = with_tokenizer, [{"role": "user", "content": "Hi"}]
+    for again in (copy.deepcopy(m), copy.copy(m.tokenizer), pickle.loads(pickle.dumps(m))):
+        t = getattr(again, "tokenizer", again)
+        assert t.encode("Grüße 12") == m.tokenizer.encode("Grüße 12") and t.apply_chat_template(chat) == m.tokenizer.apply_chat_template(chat)
+        assert t.bos_token_id == m.tokenizer.bos_token_id and repr(t) == f"Tokenizer(vocab_size={t.vocab_size})"
+    assert copy.deepcopy(m).generate("Hi", max_new_tokens=4, eos_token_id=[]) == m.generate("Hi", max_new_tokens=4, eos_token_id=[])
+
+
+def test_a_streamer_is_told_of_the_end(with_tokenizer):
+    class Told:
+        def __init__(self):
+            self.pieces, self.ended = [], 0
+
+        def put(self, piece):
+            self.pieces.append(piece)
+
+        def end(self):
+            self.ended += 1
+
+    told = Told()
+    text = with_tokenizer.generate("Hi", max_new_tokens=4, eos_token_id=[], streamer=told)
+    assert "".join(told.pieces) == text and told.ended == 1
+    with_tokenizer.generate([[5, 6]], max_new_tokens=2, eos_token_id=[], streamer=told)
+    assert told.ended == 2 and len(told.pieces[-1]) == 1
+    with pytest.raises(ValueError, match=r"ids are i64 \[B, T\]: they are i64\[1, 1, 1\]"):
+        with_tokenizer([[[1]]])

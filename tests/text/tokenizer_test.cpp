@@ -185,6 +185,32 @@ TEST(tokenizer, trains_bpe) {
   EXPECT_EQ(t.encode("the lowest and newest"), again.encode("the lowest and newest"));
 }
 
+// What frames two texts is the file's; of types that say nothing else the second text has 1.
+TEST(tokenizer, pairs_are_framed_as_the_file_says) {
+  const Tokenizer bert = tokenizer("bert");
+  const std::vector<int64_t> a = bert.encode("hi there", false), b = bert.encode("you", false);
+  std::vector<int64_t> want = bert.encode("hi there"), types(want.size(), 0);
+  want.insert(want.end(), b.begin(), b.end()), want.push_back(want[a.size() + 1]);
+  types.resize(want.size(), 1);
+  const Encoding pair = bert.encode_full("hi there", "you");
+  EXPECT_EQ(pair.ids, want);
+  EXPECT_EQ(pair.type_ids, types);
+  EXPECT_EQ(std::ranges::count(pair.special, true), 3);
+  EXPECT_EQ(bert.encode_full("hi there").ids, bert.encode("hi there"));
+  EXPECT_EQ(bert.encode_full("hi there", "you", {.add_special_tokens = false}).ids.size(), a.size() + b.size());
+  EXPECT_EQ(bert.encode_full("hi there", "you", {.max_length = 4}).ids.size(), 4u);
+  EXPECT_THROW(bert.encode_full("hi there", "you", {.max_length = 2}), ValueError);
+  json two = json::parse(read("bert.json"));
+  const json once = two["post_processor"];
+  two["post_processor"] = {{"type", "Sequence"}, {"processors", {once, once}}};
+  const Tokenizer twice = Tokenizer::from_json(two.dump());
+  EXPECT_EQ(twice.encode_full("hi there").ids, twice.encode("hi there"));
+  EXPECT_THROW(twice.encode_full("hi there", "you"), ValueError);
+  two["post_processor"] = once;
+  two["post_processor"]["pair"] = json::array({once["pair"][0]});
+  EXPECT_THROW(Tokenizer::from_json(two.dump()), ValueError);
+}
+
 TEST(tokenizer, refuses_by_name) {
   const auto error = [](const std::string& s) -> std::string {
     try {

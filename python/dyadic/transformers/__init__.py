@@ -1,5 +1,5 @@
 """Names of Hugging Face's transformers for language models: AutoModelForCausalLM, AutoTokenizer, AutoConfig, BitsAndBytesConfig,
-GenerationConfig.
+GenerationConfig, DynamicCache.
 
     from dyadic.transformers import AutoModelForCausalLM, AutoTokenizer
 
@@ -8,15 +8,16 @@ GenerationConfig.
     ids = model.generate(**tokenizer("Once upon", return_tensors="pt"), max_new_tokens=20)
     print(tokenizer.decode(ids[0], skip_special_tokens=True))
 """
+from .._dyadic import _KeyValueCache
 from .._generation import GenerationConfig
 from .._ignored import ignored
-from .._pretrained import PretrainedConfig, _model_path, from_pretrained
+from .._pretrained import PretrainedConfig, _model_path, from_config, from_pretrained
 from ._config import BitsAndBytesConfig
 from ._tokenizer import BatchEncoding, PreTrainedTokenizer
 
 __all__ = [
-    "AutoConfig", "AutoModelForCausalLM", "AutoTokenizer", "BatchEncoding", "BitsAndBytesConfig", "GenerationConfig", "PreTrainedTokenizer",
-    "PretrainedConfig",
+    "AutoConfig", "AutoModelForCausalLM", "AutoTokenizer", "BatchEncoding", "BitsAndBytesConfig", "DynamicCache", "GenerationConfig",
+    "PreTrainedTokenizer", "PretrainedConfig",
 ]
 
 
@@ -29,8 +30,21 @@ def _check_revision(revision):
         raise ValueError(f"from_pretrained: revision is {revision!r}, and a folder has one state, 'main'; give the path of another")
 
 
+@ignored("config", of="DynamicCache", why="layers find their places when they are first called")
+def DynamicCache(config=None):  # noqa: N802
+    """An empty past_key_values, for calls of a model: new_cache() of the model makes one in its own formats."""
+    return _KeyValueCache(0, None)
+
+
 class AutoModelForCausalLM:
-    """from_pretrained gives dyadic.from_pretrained's module."""
+    """from_pretrained gives dyadic.from_pretrained's module, from_config one with random weights."""
+
+    @staticmethod
+    @ignored("trust_remote_code", of="AutoModelForCausalLM.from_config", why=_CODE)
+    @ignored("attn_implementation", of="AutoModelForCausalLM.from_config", why="there is one implementation of attention")
+    def from_config(config, dtype=None, torch_dtype=None, attn_implementation=None, trust_remote_code=False):
+        """A model as a configuration (of AutoConfig.from_pretrained, its attributes set as you like) describes it, its weights random."""
+        return from_config(config, torch_dtype if dtype is None else dtype)
 
     @staticmethod
     @ignored("low_cpu_mem_usage", "attn_implementation", "local_files_only", "use_safetensors", "cache_dir", of="AutoModelForCausalLM.from_pretrained",

@@ -83,8 +83,8 @@ class Bert : public CausalLM {
   int64_t most_tokens() const override { return shape_.longest; }
 
  protected:
-  Tensor hidden(const Tensor& ids, Cache* cache, const Tensor& pad, bool /*last*/) override {
-    DY_CHECK_AS(ValueError, !cache && !pad.defined(),
+  Tensor hidden(const Tensor& ids, const ForwardOptions& o) override {
+    DY_CHECK_AS(ValueError, !o.cache && !o.pad.defined(),
                 "Bert: its tokens see what follows: it reads whole texts, unpadded, and goes on with none");
     const int64_t T = ids.size(1);
     DY_CHECK_AS(ValueError, T <= shape_.longest, "Bert: {} tokens, and the model has {} positions (max_position_embeddings)", T,
@@ -92,8 +92,17 @@ class Bert : public CausalLM {
     const DType dtype = norm_.weight.dtype();
     const Tensor places = arange(int64_t(0), T, int64_t(1), i64, ids.device());
     const auto rows = [&](nn::Embedding& table, const Tensor& at) { return table(at).to(dtype); };
-    Tensor x = norm_(rows(tokens_, ids) + rows(types_, zeros_like(ids)) + rows(places_, places));
-    for (BertLayer* layer : layers_) x = (*layer)(x);
+    const Tensor words = o.embeddings.defined() ? o.embeddings.to(dtype) : rows(tokens_, ids);
+    const Tensor types = o.token_types.defined() ? o.token_types : zeros_like(ids);
+    Tensor x = norm_(words + rows(types_, types) + rows(places_, places));
+    const auto tell = [&] {
+      if (o.hidden_states) o.hidden_states->push_back(x);
+    };
+    for (BertLayer* layer : layers_) {
+      tell();
+      x = (*layer)(x);
+    }
+    tell();
     return x;
   }
   Tensor head(const Tensor& x) override {

@@ -136,8 +136,13 @@ class Gemma4 : public Decoder {
   const char* kind() const override { return "Gemma4"; }
 
  protected:
+  std::vector<nn::Module*> tables_of_tokens() override {
+    return told_ ? std::vector<nn::Module*>() : Decoder::tables_of_tokens();  // a table for each layer as well
+  }
   void begin(const Tensor& ids, const Tensor& x, Pass& pass) override {
     if (told_ == 0) return;
+    DY_CHECK_AS(ValueError, ids.defined(),
+                "Gemma4: each layer is told which tokens there are: give ids, embeddings alone do not say it");
     const std::vector<int64_t> split{ids.size(0), ids.size(1), layers_, told_};
     const Tensor own = ((*tokens_)(ids).to(x.dtype()) * std::sqrt(double(told_))).view(split);
     const Tensor seen = (*norm_)(((*projection_)(x) / std::sqrt(double(x.size(-1)))).view(split));

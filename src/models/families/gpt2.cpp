@@ -84,17 +84,14 @@ class Gpt2 : public CausalLM {
   int64_t vocab_size() const override { return body_.tokens.weight.size(0); }
 
  protected:
-  Tensor hidden(const Tensor& ids, Cache* cache, const Tensor& pad, bool last) override {
+  std::vector<nn::Module*> tables_of_tokens() override { return {&body_.tokens}; }
+  Tensor hidden(const Tensor& ids, const ForwardOptions& o) override {
     const DType dtype = body_.norm.weight.dtype();
-    Pass pass(ids, cache, pad, dtype);
+    Pass pass(ids, o.cache, o.pad, dtype);
     DY_CHECK_AS(ValueError, pass.past + pass.tokens <= longest_,
                 "Gpt2: {} tokens, and the model has {} positions (n_positions)", pass.past + pass.tokens, longest_);
-    Tensor x = body_.tokens(ids).to(dtype) + body_.places(pass.positions(pass.past, pass.tokens)).to(dtype);
-    size_t layer = 0;
-    for (Gpt2Block* block : body_.blocks) x = block->called(x, pass, layer++);
-    if (cache) cache->advance(pass.tokens);
-    if (last) x = narrow(x, 1, pass.tokens - 1, 1);
-    return body_.norm(x);
+    const Tensor x = embedded(body_.tokens, ids, o, dtype) + body_.places(pass.positions(pass.past, pass.tokens)).to(dtype);
+    return through_layers(body_.blocks, x, pass, o, body_.norm);
   }
   Tensor head(const Tensor& hidden) override { return linear(hidden, body_.tokens.weight); }
 
