@@ -13,7 +13,7 @@ struct StoredRows {
   };
   Operand self, result;
   const Format* out = nullptr;
-  Dims before, after;                  // of the places, in the result
+  Dims before, after;                      // of the places, in the result
   int64_t places = 0, size = 0, step = 0;  // size, step: of the indexed dimension, where it is one
 
   StoredRows() = default;
