@@ -3,9 +3,11 @@
 
 Writes what differs from PyTorch, as the sources declare it, into a header for the reference. Names that are not here, by place:
   python/dyadic/_absent_names.py
+what has another meaning, by function:
+  python/dyadic/_other_meanings.py
 and arguments that are accepted and change nothing:
   python/dyadic: @ignored("name", why=...) above a function, or @_ignored, Switches(why, name=...) (python/dyadic/_ignored.py)
-  python/binding: {"function", "name", "why"} in ignored.h and in files that include it
+  python/binding: {"function", "name", "why"}, {..., true} where the first use says so, in ignored.h and in files that include it
   include: a parameter that is a comment, /*name: why*/, and options with "// changes nothing: why"
 """
 import ast
@@ -82,8 +84,8 @@ def binding_rows(folder):
         source = file.read_text()
         if file.name == "ignored.h" or '#include "ignored.h"' in source:
             for declared in re.findall(r"(?:ignored\(|constexpr Ignored )[^;()]*", source):
-                for where, name, why in re.findall(r'\{"([^"]+)",\s*"([^"]+)",\s*"([^"]+)"\}', declared):
-                    yield where, [name], why, False
+                for where, name, why, warns in re.findall(r'\{"([^"]+)",\s*"([^"]+)",\s*"([^"]+)"(,\s*true)?\}', declared):
+                    yield where, [name], why, bool(warns)
 
 
 def header_rows(folder):
@@ -129,10 +131,13 @@ def main():
         for language, where, names, why, warns in sorted(rows, key=lambda r: (r[0] != "Python", r[1].lower(), r[2]))
     ]
     absent = [f"    {{{quote(place)}, {quote(names)}, {quote(why)}}}," for place, names, why in sorted(absent_rows(source / "python/dyadic/_absent_names.py"))]
+    found = runpy.run_path(str(source / "python/dyadic/_other_meanings.py"))["MEANINGS"]
+    meanings = [f"    {{{quote(functions)}, {quote(meaning)}}}," for functions, meaning in found.items()]
     made = "\n".join([
         "// From the declarations in the sources (tools/make_ignored.py).", "#pragma once",
         "constexpr IgnoredArgument kIgnoredArguments[] = {", *lines, "};",
-        "constexpr AbsentNames kAbsentNames[] = {", *absent, "};", "",
+        "constexpr AbsentNames kAbsentNames[] = {", *absent, "};",
+        "constexpr OtherMeaning kOtherMeanings[] = {", *meanings, "};", "",
     ])  # fmt: skip
     if not header.exists() or header.read_text() != made:
         header.parent.mkdir(parents=True, exist_ok=True)

@@ -279,6 +279,7 @@ Option option_of(const OpInfo& op, PyObject* name) {
   if (op.takes_out && is("out")) return Option::out;
   if (op.def->random && is("generator")) return Option::generator;
   if (is(kFormat.name) && (op.id == Op::contiguous_ || op.id == Op::clone_)) return Option::memory;
+  if (op.requires_grad && is(kLayout)) return Option::memory;
   for (const Ignored& i : kMemory)
     if (op.requires_grad && is(i.name)) return Option::memory;
   return Option::none;
@@ -323,6 +324,8 @@ bool ArgumentFrame::read_option(const OpInfo& op, PyObject* name, PyObject* valu
                 Py_TYPE(value)->tp_name);
     generator = nb::inst_ptr<Generator>(value);
   }
+  if (option == Option::memory && value != Py_None)
+    about_memory(nb::str(op.signature->name.c_str()), nb::borrow<nb::str>(name), value);
   return option != Option::none;
 }
 

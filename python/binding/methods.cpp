@@ -37,7 +37,8 @@ Tensor convert(const Tensor& t, DType d, std::string_view rounding = "nearest", 
 // x.to(dtype), x.to("bf16"), x.to("meta"), x.to(other), x.to(device, dtype), x.to(dtype=..., device=...). Flags may follow by
 // place: (dtype or other, non_blocking, copy), (device, dtype, non_blocking, copy).
 Tensor to_anything(const Tensor& t, nb::object target, nb::object dtype, nb::object device, bool non_blocking, bool copy,
-                   std::string_view rounding, std::string_view overflow, nb::object) {
+                   std::string_view rounding, std::string_view overflow, nb::object memory_format) {
+  about_memory(nb::str("Tensor.to"), nb::str("memory_format"), memory_format);
   if (PyBool_Check(dtype.ptr())) {
     copy |= device.ptr() == Py_True;
     dtype = nb::none();
@@ -213,16 +214,20 @@ void add_conversions() {
   method("to", to_anything, nb::arg("target") = none, nb::arg("dtype") = none, nb::arg("device") = none,
          ignored({"Tensor.to", "non_blocking", "there is one device"}) = false, nb::arg("copy") = false, nb::kw_only(),
          nb::arg("rounding") = "nearest", nb::arg("overflow") = "standard",
-         ignored({"Tensor.to", "memory_format", "memory has one layout"}) = none,
+         ignored({"Tensor.to", "memory_format", "results are dense in the order of their sizes", true}) = none,
          "The values in another dtype (rounded once: help(dyadic.cast)) or on another device; itself if nothing changes.");
   const std::pair<const char*, DType> casts[] = {{"double", f64}, {"float", f32}, {"half", f16},   {"bfloat16", bf16},
                                                  {"long", i64},   {"int", i32},   {"short", i16},  {"bool", boolean},
                                                  {"byte", u8},    {"char", i8},   {"cfloat", c64}, {"cdouble", c128}};
   for (auto& [name, d] : casts)
     method(
-        name, [d = d](const Tensor& t, nb::handle) { return convert(t, d); },
+        name,
+        [d = d, who = std::string("Tensor.") + name](const Tensor& t, nb::handle memory_format) {
+          about_memory(nb::str(who.c_str()), nb::str("memory_format"), memory_format);
+          return convert(t, d);
+        },
         ignored({"Tensor.double, float, half, bfloat16, long, int, short, bool, byte, char, cfloat and cdouble",
-                 "memory_format", "memory has one layout"}) = none,
+                 "memory_format", "results are dense in the order of their sizes", true}) = none,
         "The values in another dtype; itself if it has it.");
   method("view", view,
          "The same memory under another shape (sizes, one may be -1), or as another dtype: x.view(dyadic.uint8).");
@@ -230,8 +235,12 @@ void add_conversions() {
          "What the storage is made of, by name: codes, scales and the rest, as 1-d tensors over the same memory.");
   method("type_as", [](const Tensor& t, const Tensor& o) { return convert(t, o.dtype()); }, nb::arg("other"));
   method(
-      "cpu", [](const Tensor& t, nb::handle) { return t.to(cpu); },
-      ignored({"Tensor.cpu", "memory_format", "memory has one layout"}) = none);
+      "cpu",
+      [](const Tensor& t, nb::handle memory_format) {
+        about_memory(nb::str("Tensor.cpu"), nb::str("memory_format"), memory_format);
+        return t.to(cpu);
+      },
+      ignored({"Tensor.cpu", "memory_format", "results are dense in the order of their sizes", true}) = none);
   method("numpy", to_numpy, nb::kw_only(), nb::arg("force") = false,
          "A numpy array over the same memory; force: of a tensor that requires grad, too.");
   method("__array__", to_array, nb::arg("dtype") = none, nb::kw_only(), nb::arg("copy") = none);

@@ -43,7 +43,7 @@ nb::object convert_module(nb::handle self, nb::handle target) {
 }
 
 constexpr Ignored kIgnored[] = {{"nn.Module.to", "non_blocking", "there is one device"},
-                                {"nn.Module.to", "memory_format", "memory has one layout"}};
+                                {"nn.Module.to", "memory_format", "results are dense in the order of their sizes", true}};
 // to(dtype), to(device), to(device, dtype), to(tensor), to(dtype=..., device=...).
 nb::object convert_to_all(nb::handle self, nb::args targets, nb::kwargs named) {
   for (auto [key, value] : named) {
@@ -51,6 +51,7 @@ nb::object convert_to_all(nb::handle self, nb::args targets, nb::kwargs named) {
     DY_CHECK_AS(TypeError, name == "dtype" || name == "device" || name == kIgnored[0].name || name == kIgnored[1].name,
                 "to: unknown argument {}; it takes dtype and device", name);
   }
+  if (named.contains("memory_format")) about_memory(nb::str("Module.to"), nb::str("memory_format"), named["memory_format"]);
   for (nb::handle target : targets) {
     if (PyBool_Check(target.ptr())) continue;  // PyTorch's non_blocking
     const bool like = is_tensor(target.ptr());

@@ -43,6 +43,23 @@ def _say(who, name, why):
         warnings.warn(f"{who}: {name} changes nothing: {why}", stacklevel=3)
 
 
+ORDER = "results are dense in the order of their sizes"
+
+
+def about_memory(who, name, value):
+    """What a function is told of its result's memory: a memory_format of another order than that of the sizes says once that it
+    changes nothing; a layout is strided, or an error."""
+    from . import _functions
+
+    if name == "layout" and value not in (None, _functions.strided):
+        kind = NotImplementedError if isinstance(value, _functions._Word) else TypeError
+        raise kind(f"{who}: what it makes is strided: layout is {value!r}; dyadic.sparse makes sparse tensors")
+    if name == "memory_format" and value not in (None, _functions.contiguous_format, _functions.preserve_format):
+        if not isinstance(value, _functions._Word):
+            raise TypeError(f"{who}: an argument has the wrong type: memory_format is {value!r}; it takes a memory format")
+        _say(who, name, ORDER)
+
+
 class Switches:
     """Settings of another library, as attributes: they can be set and read, and change nothing."""
 

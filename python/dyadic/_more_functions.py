@@ -2,6 +2,7 @@
 from . import _dyadic, linalg
 from ._dyadic import Tensor
 from ._size import Size
+from ._ignored import about_memory as _about_memory
 from ._ignored import ignored as _ignored
 
 __all__ = """
@@ -69,18 +70,19 @@ def fill(input, value):
     return _dyadic.where(_dyadic.ones((), dtype=_dyadic.bool), full, input) if input.requires_grad else full
 
 
-@_ignored("layout", "pin_memory", why="memory has one layout")
+@_ignored("pin_memory", why="there is one device")
 def empty_strided(size, stride, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
     """A tensor of these sizes and strides over memory of its own, not initialized."""
+    _about_memory("empty_strided", "layout", layout)
     reach = 1 + sum((n - 1) * s for n, s in zip(size, stride)) if 0 not in size else 0
     t = _dyadic.empty([reach], dtype=dtype, device=device).as_strided(list(size), list(stride))
     return t.requires_grad_() if requires_grad else t
 
 
-@_ignored("layout", "pin_memory", why="memory has one layout", of="Tensor.new_empty_strided")
+@_ignored("pin_memory", why="there is one device", of="Tensor.new_empty_strided")
 def _new_empty_strided(self, size, stride, dtype=None, *, layout=None, device=None, requires_grad=False, pin_memory=False):
     """empty_strided in self's dtype."""
-    return empty_strided(size, stride, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad)
+    return empty_strided(size, stride, dtype=dtype or self.dtype, layout=layout, device=device or self.device, requires_grad=requires_grad)
 
 
 Tensor.new_empty_strided = _new_empty_strided

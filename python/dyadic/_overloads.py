@@ -74,10 +74,16 @@ def tensor_split(input, indices_or_sections=None, dim=0, *, indices=None, sectio
 
 def tensordot(a, b, dims=2, dims_b=None):
     """Sums of products over the last dimensions of a and the first of b, `dims` of them, or over the pairs of two lists: dims is both, or
-    a's beside dims_b."""
+    a's beside dims_b. A tensor is read as the number, or the two lists, that it holds."""
     if dims_b is not None:
         dims = dims, dims_b
+    if isinstance(dims, _dyadic.Tensor):  # one number, or a row for each
+        if dims.numel() > 1 and (dims.ndim != 2 or len(dims) != 2):
+            raise TypeError(f"tensordot: dims is a number or two rows of dimensions: it is {dims.tolist()}")
+        dims = dims.long().tolist() if dims.numel() > 1 else dims.long().item()
     if isinstance(dims, int):
+        if dims < 0:
+            raise RuntimeError(f"tensordot: dims is a number of dimensions: it is {dims}")
         return _dyadic.tensordot(a, b, list(range(a.ndim - dims, a.ndim)), list(range(dims)))
     first, last = dims
     return _dyadic.tensordot(a, b, [first] if isinstance(first, int) else first, [last] if isinstance(last, int) else last)

@@ -6,6 +6,7 @@ from ._dyadic import Tensor
 from ._functions import _no_kind, _Word, contiguous_format, strided
 from ._more_functions import into
 from .nn import functional as F
+from ._ignored import about_memory as _about_memory
 from ._ignored import ignored as _ignored
 
 __all__ = """
@@ -164,9 +165,10 @@ def narrow_copy(input, dim, start, length):
     return input.narrow(dim, start, length).clone()
 
 
-@_ignored("layout", "pin_memory", why="memory has one layout")
+@_ignored("pin_memory", why="there is one device")
 def empty_permuted(size, physical_layout, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
     """A tensor of these sizes whose dimensions lie in memory in the order of physical_layout, not initialized."""
+    _about_memory("empty_permuted", "layout", layout)
     order = list(physical_layout)
     t = _dyadic.empty([size[d] for d in order], dtype=dtype, device=device).permute([order.index(d) for d in range(len(order))])
     return t.requires_grad_() if requires_grad else t

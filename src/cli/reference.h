@@ -36,6 +36,8 @@ std::string python_example(std::string_view sample, const Signature& signature, 
 const Json& ignored_arguments();
 // Names of PyTorch's in Python that exist and raise: {"name" of the module, "names", "why"}.
 const Json& absent_names();
+// What has another meaning here: {"name" of the functions, "why": what holds here}.
+const Json& other_meanings();
 
 Json describe_format(DType d);  // cli/formats.cpp
 

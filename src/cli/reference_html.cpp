@@ -126,17 +126,20 @@ std::string ignored_table(const std::vector<const Json*>& rows) {
   return out + "</table></div>\n";
 }
 
-std::string absent_table(const std::vector<const Json*>& rows) {
-  std::string out = "<div class=\"scroll\"><table>\n<tr><th>module</th><th>names</th><th>why</th></tr>\n";
+// A table of rows with these keys, under these titles.
+std::string plain_table(const std::vector<const Json*>& rows, const std::vector<std::pair<const char*, const char*>>& columns) {
+  std::string out = "<div class=\"scroll\"><table>\n<tr>";
+  for (const auto& [key, title] : columns) out += fmt::format("<th>{}</th>", title);
+  out += "</tr>\n";
   for (const Json* r : rows) {
-    out += fmt::format("<tr data-names=\"{} {}\">", cell((*r)["name"]), cell((*r)["names"]));
-    for (const char* key : {"name", "names", "why"}) out += fmt::format("<td>{}</td>", cell((*r)[key]));
+    out += fmt::format("<tr data-names=\"{} {}\">", cell((*r)["name"]), cell(r->value("names", "")));
+    for (const auto& [key, title] : columns) out += fmt::format("<td>{}</td>", cell((*r)[key]));
     out += "</tr>\n";
   }
   return out + "</table></div>\n";
 }
 
-bool is_table(const Section& s) { return s.id == "ignored" || s.id == "differences"; }
+bool is_table(const Section& s) { return s.id == "ignored" || s.id == "differences" || s.id == "meanings"; }
 
 std::vector<Section> sections(const Json& all) {
   std::map<std::string, Section> families;
@@ -165,6 +168,11 @@ std::vector<Section> sections(const Json& all) {
        "isinstance and derived classes; calling one raises NotImplementedError, which names it.",
        {}});
   for (const Json& row : absent_names()) list.back().entries.push_back(&row);
+  list.push_back({"meanings",
+                  "What means something else",
+                  "Functions of PyTorch's that are here and mean something else at some edge.",
+                  {}});
+  for (const Json& row : other_meanings()) list.back().entries.push_back(&row);
   list.push_back(
       {"ignored",
        "Arguments that change nothing",
@@ -215,7 +223,9 @@ std::string reference_html(const Json& all) {
     if (s.id == "formats")
       out += formats_table(s.entries);
     else if (s.id == "differences")
-      out += absent_table(s.entries);
+      out += plain_table(s.entries, {{"name", "module"}, {"names", "names"}, {"why", "why"}});
+    else if (s.id == "meanings")
+      out += plain_table(s.entries, {{"name", "functions"}, {"why", "what holds here"}});
     else if (s.id == "ignored")
       out += ignored_table(s.entries);
     else

@@ -201,3 +201,28 @@ def test_older_names_of_arguments_count():
     model, seen = nn.Sequential(nn.ReLU(), nn.Tanh()), set()
     assert len(list(model.named_modules(seen))) == 3 and model[0] in seen and list(model.named_modules(seen)) == []
     assert model.to(memory_format=torch.channels_last) is model
+
+
+def test_memory_formats_say_once_that_they_change_nothing(monkeypatch):
+    monkeypatch.setattr(_ignored, "_said", set())
+    x, model = torch.randn(1, 2, 3, 4), nn.Linear(2, 2)
+    calls = {
+        "Tensor.to": lambda f: x.to(memory_format=f), "Tensor.float": lambda f: x.float(memory_format=f), "Tensor.cpu": lambda f: x.cpu(memory_format=f),
+        "Module.to": lambda f: model.to(memory_format=f), "clone": lambda f: x.clone(memory_format=f), "contiguous": lambda f: x.contiguous(memory_format=f),
+        "empty": lambda f: torch.empty(1, 2, 3, 4, memory_format=f), "zeros_like": lambda f: torch.zeros_like(x, memory_format=f),
+    }
+    for who, call in calls.items():
+        assert said(lambda: [call(f) for f in (torch.contiguous_format, torch.preserve_format)]) == []
+        assert said(lambda: call(torch.channels_last)) == [f"{who}: memory_format changes nothing: results are dense in the order of their sizes"]
+    with pytest.raises(TypeError, match="empty: an argument has the wrong type: memory_format is 3; it takes a memory format"):
+        torch.empty(2, memory_format=3)
+
+
+def test_layouts_are_strided_or_errors():
+    for make in (lambda w: torch.zeros(2, layout=w), lambda w: torch.ones_like(torch.ones(2), layout=w), lambda w: torch.empty_strided((2,), (1,), layout=w),
+                 lambda w: torch.empty_permuted((2,), (0,), layout=w), lambda w: torch.signal.windows.hann(3, layout=w)):
+        assert make(torch.strided).layout is torch.strided and make(None) is not None
+        with pytest.raises(NotImplementedError, match="what it makes is strided: layout is dyadic.sparse_coo"):
+            make(torch.sparse_coo)
+        with pytest.raises(TypeError, match="layout is 'strided'"):
+            make("strided")

@@ -239,7 +239,8 @@ class CUDAGraph:
 graph = CUDAGraph
 
 
-@_ignored("non_blocking", "memory_format", why="what is called later on the device waits for the copy; tensors have strides of their own", of="Tensor.cuda")
+@_ignored("non_blocking", why="what is called later on the device waits for the copy", of="Tensor.cuda")
+@_ignored("memory_format", why="results are dense in the order of their sizes", warn=True, of="Tensor.cuda")
 def _to_cuda(self, device=None, non_blocking=False, memory_format=None):
     """The tensor on a device of the kind cuda; itself if it is there."""
     i = _index(device)

@@ -3,6 +3,7 @@ import math
 
 from .. import _dyadic
 from .._dyadic import Tensor
+from .._ignored import about_memory
 
 __all__ = """
 bartlett blackman cosine exponential gaussian general_cosine general_hamming hamming hann kaiser nuttall
@@ -12,8 +13,9 @@ bartlett blackman cosine exponential gaussian general_cosine general_hamming ham
 def _window(name, M, sym, weights, options):
     """weights(k, last) of the places k = 0 ... last, where last is M - 1, or M of a periodic window."""
     dtype, device, grad = options.pop("dtype", None) or _dyadic.get_default_dtype(), options.pop("device", None), options.pop("requires_grad", False)
-    if set(options) - {"layout"}:
-        raise TypeError(f"{name}: unknown keyword {sorted(set(options) - {'layout'})[0]!r}")
+    about_memory(name, "layout", options.pop("layout", None))
+    if options:
+        raise TypeError(f"{name}: unknown keyword {sorted(options)[0]!r}")
     if M < 0:
         raise ValueError(f"{name}: M is not negative, not {M}")
     if not dtype.is_floating_point:

@@ -2,6 +2,7 @@
 #include "ops/common.h"
 #include "ops/index/batched.h"
 #include "ops/index/indexed.h"
+#include "ops/index/stored_rows.h"
 
 namespace dyadic::inline v1::ops::index_op {
 namespace {
@@ -29,11 +30,27 @@ void run(const Parameters& p, const Pointers& at) {
   p.offsets.write(at, offsets);
   read(offsets, 1, kAnyPosition);
 }
+// Of a stored tensor.
+struct Rows {
+  StoredRows rows;
+  Offsets offsets;
+};
+void run_stored(const Rows& p, const Pointers& at) {
+  auto* offsets = static_cast<int64_t*>(at.workspace);
+  p.offsets.write(at, offsets);
+  p.rows.run(at.in[0], offsets, at.out[0]);
+}
+
 void plan(Call& c) {
   const Operand self = c.operand(arg::self), out = c.result();
   const IndexedDims d = indexed_dims(c, c[arg::indices], c.arg(arg::dims));
   c.plan.workspace = d.count() * 8;
   if (out.numel() == 0) return;
+  if (self.format->is_blocked()) {
+    const Rows p{{self, out, d.mask, d.place, d.count()}, plan_offsets(c, c[arg::indices], d, self, 1)};
+    c.plan.workspace = p.rows.workspace();
+    return c.plan.set<run_stored>(p);
+  }
   c.plan.set<run>(Parameters{loop_at_offsets(self, d.mask, out, d.place, d.ndim), plan_offsets(c, c[arg::indices], d, self, 1),
                              self.itemsize()});
 }
@@ -56,7 +73,8 @@ extern constexpr OpDef record = {
     .doc =
         "The elements at int64 indices of several dimensions at once (the first ones if dims is absent), as numpy's advanced "
         "indexing: the indices are broadcast, their shape takes the place of the indexed dimensions if those are neighbours, "
-        "else it comes first. Negative indices count from the end.",
+        "else it comes first. Negative indices count from the end. Of "
+        "a stored tensor (nf4, q4_K ...) the elements that are read are decoded, and no others.",
     .samples =
         "index(randn(3, 4), [indices(3; 5)])\n"
         "index(randn(3, 4), [indices(3; 2, 1), indices(4; 3)])\n"
@@ -71,7 +89,7 @@ extern constexpr OpDef record = {
     .backward = backward,
     .needs = {kIndices},
 };
-extern constexpr Kernel cpu = {.plan = plan};
+extern constexpr Kernel cpu = {.plan = plan, .blocked = in(arg::self)};
 extern constexpr Batching batching = kOwn(batched);
 
 }  // namespace dyadic::inline v1::ops::index_op

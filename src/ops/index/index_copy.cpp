@@ -14,7 +14,10 @@ void plan(Call& c) {
 }
 void backward(Grad& g) {
   if (g.needs(arg::self)) g.set(arg::self, index_fill(g.g(), g[arg::dim], g.in(arg::index), 0));
-  if (g.needs(arg::source)) g.set(arg::source, index_select(g.g(), g[arg::dim], g.in(arg::index)));
+  if (!g.needs(arg::source)) return;
+  const Meta& source = g.in_meta(arg::source);
+  if (source.shape().size() > 1) return g.set(arg::source, index_select(g.g(), g[arg::dim], g.in(arg::index)));
+  g.set(arg::source, reshape(index_select(reshape(g.g(), {-1}), 0, reshape(g.in(arg::index), {-1})), source.shape()));
 }
 
 bool batched(BatchedCall& b) { return batched_along(b, false); }
@@ -34,7 +37,7 @@ extern constexpr OpDef record = {
     .bad =
         "index_copy(zeros(2), 0, indices(5; 2), zeros(2)) => index_copy: index out of range: index 4 at position 0; dimension "
         "0 has 2 entries",
-    .infer = IndexedSource::infer,
+    .infer = IndexedSource::infer_flat,
     .backward = backward,
     .needs = {in(arg::index), 0, in(arg::index)},
     .index = arg::index.at,

@@ -2,6 +2,7 @@
 #include "ops/common.h"
 #include "ops/index/batched.h"
 #include "ops/index/indexed.h"
+#include "ops/index/stored_rows.h"
 
 namespace dyadic::inline v1::ops::index_select_op {
 namespace {
@@ -32,7 +33,33 @@ void run(const Parameters& p, const Pointers& at) {
   p.positions.check(index);
   indexed_kernel().read(at_positions(p.loop, index), at.in[0], at.out[0], p.width, kAnyPosition);
 }
+// Of a stored tensor.
+struct Rows {
+  StoredRows rows;
+  Positions positions;
+  Operand index;
+  int64_t step;
+};
+void run_stored(const Rows& p, const Pointers& at) {
+  auto* offsets = static_cast<int64_t*>(at.workspace);
+  assign(Array(p.index.sizes(), i64, offsets), at.input(arg::index, p.index));
+  p.positions.check(offsets);
+  for (int64_t i = 0; i < p.index.numel(); ++i) offsets[i] *= p.step;
+  p.rows.run(at.in[0], offsets, at.out[0]);
+}
+void plan_stored(Call& c) {
+  const Operand self = c.operand(arg::self), index = c.operand(arg::index);
+  const int64_t dim = dim_of(c);
+  const Rows p{{self, c.result(), self.ndim ? 1u << dim : 0, dim, index.numel()},
+               positions_along(c, c[arg::index], dim),
+               index,
+               self.ndim ? self.stride(dim) : 0};
+  c.plan.workspace = p.rows.workspace();
+  c.plan.set<run_stored>(p);
+}
+
 void plan(Call& c) {
+  if (c[arg::self].dtype().is_blocked()) return plan_stored(c);
   const Operand self = c.operand(arg::self), index = c.operand(arg::index);
   c.plan.workspace = index.is_contiguous() ? 0 : index.numel() * 8;
   c.plan.set<run>(Parameters{loop_along_1d(self, c.result(), index.numel(), dim_of(c)),
@@ -49,7 +76,9 @@ bool batched(BatchedCall& b) { return batched_select(b); }
 
 extern constexpr OpDef record = {
     .sig = "index_select(Tensor self, int dim, Tensor index) -> Tensor",
-    .doc = "The entries of a dimension that index (int64, one dimension) names.",
+    .doc =
+        "The entries of a dimension that index (int64, one dimension) names. Of a stored tensor (nf4, q4_K ...) those alone "
+        "are decoded.",
     .samples =
         "index_select(randn(3, 4), 0, indices(3; 5))\n"
         "index_select(randn(3, 4), -1, indices(4; 2))\n"
@@ -65,7 +94,7 @@ extern constexpr OpDef record = {
     .needs = {in(arg::index)},
     .index = arg::index.at,
 };
-extern constexpr Kernel cpu = {.plan = plan};
+extern constexpr Kernel cpu = {.plan = plan, .blocked = in(arg::self)};
 extern constexpr Batching batching = kOwn(batched);
 
 }  // namespace dyadic::inline v1::ops::index_select_op

@@ -26,7 +26,11 @@ void check_same_type(const Call& c, const Tensor& a, const Tensor& b, const char
 struct IndexedSource {
   static int64_t dim(const Call& c) { return wrap_dim(c.name, c[index_add_op::arg::dim], c[index_add_op::arg::self].dim()); }
   static void infer(Call& c);
+  static void infer_flat(Call& c);  // a number and a list of one are the same to it
   static Positions positions(const Call& c) { return positions_along(c, c[index_add_op::arg::index], dim(c)); }
+
+ private:
+  static void check(Call& c, bool fits_flat);
 };
 
 // The loop over all elements of `index`; plain may be undefined (a number, stride 0). Positions are set when it runs.

@@ -10,9 +10,9 @@ Tensor compose(Args a) {
   const Tensor &t = a[arg::self], x = widened(t);
   check_matrix(who, t, "A");
   const double p = !a.has(arg::p) ? 2 : a[arg::p].real();
+  if (t.size(-1) == 0 || t.size(-2) == 0) return zeros(batch_of(t), plain(t).to_real(), t.device());
   if (std::abs(p) == 2) {
     const Tensor s = call(Op::linalg_svdvals_, x, Arg());
-    if (s.size(-1) == 0) return zeros(batch_of(t), plain(t).to_real(), t.device());
     const Tensor first = select(s, -1, 0), last = select(s, -1, -1);
     return like(p > 0 ? div(first, last) : div(last, first), t);
   }

@@ -26,7 +26,7 @@ std::vector<Tensor> compose(Args a) {
   if (t.size(-2) > t.size(-1) && driver != "gelsy" && (!by_values || full_rank(r[1], t.size(-1))))
     residuals = sum(square(abs(sub(matmul(x, r[0]), b))), {-2});
   if (driver != "gels") rank = r[1];
-  if (by_values) values = r[2];
+  if (by_values) values = r[2].detach();
   return {like(vector ? squeeze(r[0], -1) : r[0], t), residuals, rank, values};
 }
 

@@ -4,8 +4,12 @@ namespace dyadic::inline v1::ops::hinge_embedding_loss_op {
 namespace {
 
 Tensor compose(Args a) {
-  const Tensor &x = a[arg::input], &t = a[arg::target], none = scalar_tensor(0.0);
-  Tensor far = where(ne(t, 1.0), at_least_zero(sub(a[arg::margin], x)), none);
+  const Tensor &x = a[arg::input], &t = a[arg::target];
+  const auto number = [&](double value) {  // integers stay what they are, with a margin in their dtype
+    const Tensor n = scalar_tensor(value);
+    return x.dtype().is_integer() ? to(n, x.dtype()) : n;
+  };
+  const Tensor none = number(0), far = where(ne(t, 1.0), at_least_zero(sub(number(a[arg::margin]), x)), none);
   return reduced("hinge_embedding_loss", add(far, where(ne(t, -1.0), x, none)), a[arg::reduction]);
 }
 

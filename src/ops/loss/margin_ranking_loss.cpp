@@ -4,8 +4,8 @@ namespace dyadic::inline v1::ops::margin_ranking_loss_op {
 namespace {
 
 Tensor compose(Args a) {
-  Tensor d = mul(a[arg::target], sub(a[arg::input1], a[arg::input2]));
-  return reduced("margin_ranking_loss", at_least_zero(sub(a[arg::margin], d)), a[arg::reduction]);
+  const Tensor d = mul(neg(a[arg::target]), sub(a[arg::input1], a[arg::input2]));  // unsigned integers wrap around here
+  return reduced("margin_ranking_loss", at_least_zero(add(d, a[arg::margin])), a[arg::reduction]);
 }
 
 }  // namespace

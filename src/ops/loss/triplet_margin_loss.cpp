@@ -4,9 +4,8 @@ namespace dyadic::inline v1::ops::triplet_margin_loss_op {
 namespace {
 
 Tensor compose(Args a) {
-  const auto floats = [](const Tensor& t) { return t.dtype().is_integer() ? to(t, default_dtype()) : t; };
   const auto distance = [&](TensorArg x, TensorArg y) {
-    return call(Op::pairwise_distance_, floats(a[x]), floats(a[y]), a[arg::p], a[arg::eps], false);
+    return call(Op::pairwise_distance_, a[x], a[y], a[arg::p], a[arg::eps], false);
   };
   Tensor far = distance(arg::anchor, arg::negative);
   if (a[arg::swap]) far = minimum(far, distance(arg::positive, arg::negative));

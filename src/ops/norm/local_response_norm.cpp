@@ -3,14 +3,29 @@
 namespace dyadic::inline v1::ops::local_response_norm_op {
 namespace {
 
+Tensor means(const Tensor& squares, int64_t size) {
+  const int64_t map[] = {kAverage, size, 1, size / 2, (size - 1) / 2, 1};
+  return call(Op::resample_, squares, int64_t(1), squares.size(1), IntList(map), 0.0);
+}
+// Of int64: rounded towards zero, as PyTorch has them.
+Tensor whole_means(const Tensor& squares, int64_t size) {
+  const auto none = [&](int64_t channels) {
+    std::vector<int64_t> shape = squares.sizes().vec();
+    shape[1] = channels;
+    return zeros(shape, i64, squares.device());
+  };
+  const Tensor padded[] = {none(size / 2), squares, none((size - 1) / 2)};
+  return div(sum(unfold(cat(padded, 1), 1, size, 1), {-1}), size, "trunc");
+}
+
 Tensor compose(Args a) {
   const Tensor& x = a[arg::input];
   const int64_t size = a[arg::size];
-  check_float("local_response_norm", x, "input");
+  if (x.numel() == 0) return x;
+  if (x.dtype() != i64) check_float("local_response_norm", x, "input");
   DY_CHECK(x.dim() >= 3 && size > 0,
            "local_response_norm: it takes [N, C, sizes ...] and a positive size: input is {}, size is {}", describe(x), size);
-  const int64_t map[] = {kAverage, size, 1, size / 2, (size - 1) / 2, 1};
-  Tensor around = call(Op::resample_, square(x), int64_t(1), x.size(1), IntList(map), 0.0);
+  const Tensor around = x.dtype() == i64 ? whole_means(square(x), size) : means(square(x), size);
   return div(x, pow(add(mul(around, a[arg::alpha]), a[arg::k]), a[arg::beta]));
 }
 

@@ -7,8 +7,7 @@ Tensor compose(Args a) {
   const Tensor& x = a[arg::input];
   const double p = a[arg::p];
   DY_CHECK_AS(ValueError, p >= 0 && p <= 1, "alpha_dropout: p is not a probability: p is {}", p);
-  check_float("alpha_dropout", x, "input");
-  return a[arg::training] ? alpha_masked(x, p, x.dim()) : x;
+  return a[arg::training] ? alpha_masked("alpha_dropout", x, p, x.dim()) : x;
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 #include "ops/random/generator.h"
+#include "ops/random/masks.h"
 
 namespace dyadic::inline v1::ops::dropout_op {
 namespace {
@@ -7,9 +8,9 @@ Tensor compose(Args a) {
   const Tensor& x = a[arg::self];
   double p = a[arg::p];
   DY_CHECK_AS(ValueError, p >= 0 && p <= 1, "dropout: p is not a probability: p is {}", p);
-  check_float("dropout", x, "self");
   if (!a[arg::training] || p == 0) return x;
-  if (p == 1) return mul(x, scalar_tensor(0.0));
+  if (p == 1) return zeroed(x);
+  check_float("dropout", x, "self");
   Tensor keep = ge(rand(x.sizes(), f32, x.device()), scalar_tensor(p));
   return mul(mul(x, keep.to(x.dtype().is_scaled() ? f32 : x.dtype())), scalar_tensor(1 / (1 - p)));
 }

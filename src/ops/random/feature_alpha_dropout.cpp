@@ -7,10 +7,9 @@ Tensor compose(Args a) {
   const Tensor& x = a[arg::input];
   const double p = a[arg::p];
   DY_CHECK_AS(ValueError, p >= 0 && p <= 1, "feature_alpha_dropout: p is not a probability: p is {}", p);
-  check_float("feature_alpha_dropout", x, "input");
   if (!a[arg::training]) return x;
   DY_CHECK(x.dim() >= 2, "feature_alpha_dropout: the input has no channels: input is {}", describe(x));
-  return alpha_masked(x, p, 2);
+  return alpha_masked("feature_alpha_dropout", x, p, 2);
 }
 
 }  // namespace

@@ -50,7 +50,6 @@ Tensor compose(Args a) {
   DY_CHECK((rank == 2 || rank == 3) && grid.dim() == input.dim() && grid.size(-1) == rank && grid.size(0) == input.size(0),
            "grid_sample: sizes do not fit: input is {}, grid is {}; they are [N, C, sizes ...] and [N, places ..., 2 or 3]",
            describe(input), describe(grid));
-  DY_CHECK(between != Between::cubic || rank == 2, "grid_sample: bicubic takes images: input is {}", describe(input));
   int64_t n = 1;
   for (int64_t d = 2; d < input.dim(); ++d) n *= input.size(d);
   DY_CHECK(n > 0, "grid_sample: nothing to sample from: input is {}", describe(input));
@@ -80,7 +79,8 @@ extern constexpr OpDef record = {
     .doc =
         "input [N, C, sizes ...] (images or volumes) at the positions of grid [N, places ..., 2 or 3]: x, y (, z), from -1 to "
         "1 over the last, the last but one dimension ...: [N, C, places ...]. mode: bilinear (of volumes in three "
-        "directions), nearest, bicubic (images, a = -0.75). padding_mode: what stands outside: zeros, border, reflection. "
+        "directions), nearest, bicubic (a = -0.75; of volumes likewise in three directions). padding_mode: what stands "
+        "outside: zeros, border, reflection. "
         "align_corners: -1 and 1 are the centers of the outer elements, else their outer edges. (Jaderberg et al. 2015.)",
     .kind = OpKind::composite,
     .amp = Amp::f32,
@@ -100,8 +100,6 @@ extern constexpr OpDef record = {
         "are bilinear, nearest and bicubic\n"
         "grid_sample(zeros(1, 1, 2, 2), zeros(1, 1, 1, 2), 'nearest', 'wrap') => grid_sample: unknown padding_mode \"wrap\"; "
         "the known ones are zeros, border and reflection\n"
-        "grid_sample(zeros(1, 1, 2, 2, 2), zeros(1, 1, 1, 1, 3), 'bicubic') => grid_sample: bicubic takes images: input is "
-        "f32[1, 1, 2, 2, 2]\n"
         "grid_sample(zeros(1, 1, 0, 2), zeros(1, 1, 1, 2)) => grid_sample: nothing to sample from: input is f32[1, 1, 0, 2]",
     .compose = compose,
 };

@@ -107,7 +107,7 @@ def skip_init(module_cls, *args, **kwargs):
     return module_cls(*args, **{**kwargs, "device": "meta"}).to_empty(device=kwargs.get("device") or "cpu")
 
 
-@_ignored("memory_format", why="memory has one layout")
+@_ignored("memory_format", why="results are dense in the order of their sizes", warn=True)
 def convert_conv2d_weight_memory_format(module, memory_format):
     """The module as it is: there is one layout."""
     return module

@@ -57,7 +57,7 @@ int64_t stride_of(const Operand& t, int64_t d) { return t.defined() && d < t.dim
 
 }  // namespace
 
-void IndexedSource::infer(Call& c) {
+void IndexedSource::check(Call& c, bool fits_flat) {
   const Tensor &self = c[index_add_op::arg::self], &index = c[index_add_op::arg::index];
   const int64_t along = dim(c);
   check_index_type(c, index);
@@ -66,21 +66,28 @@ void IndexedSource::infer(Call& c) {
   const Tensor& source = c[index_add_op::arg::source];
   bool fits = source.dim() == self.dim();
   for (int64_t d = 0; fits && d < self.dim(); ++d) fits = source.size(d) == (d == along ? index.numel() : self.size(d));
-  DY_CHECK(fits && (self.dim() || index.numel() == 1),
+  const bool flat = self.dim() <= 1 && source.dim() <= 1 && source.numel() == index.numel();
+  DY_CHECK_AS(IndexError,
+              !fits_flat || flat || (self.dim() > 0 && self.dim() == source.dim() && source.size(along) == index.numel()),
+              "{}: the sizes do not fit: source is {} for {} places along dimension {} of {}", c.name, describe(source),
+              index.numel(), along, describe(self));
+  DY_CHECK((fits && (self.dim() || index.numel() == 1)) || (fits_flat && flat),
            "{}: the sizes do not fit: source is {} for {} places along dimension {} of {}", c.name, describe(source),
            index.numel(), along, describe(self));
   infer_like_first(c);
 }
+void IndexedSource::infer(Call& c) { check(c, false); }
+void IndexedSource::infer_flat(Call& c) { check(c, true); }
 void check_index_type(const Call& c, const Tensor& index) {
   DY_CHECK_AS(TypeError, index.dtype() == i64, "{}: the index is int64: index is {}; convert with .to(i64)", c.name,
               describe(index));
 }
 void check_index_shape(const Call& c, const Tensor& index, const Tensor& operand, const char* operand_name, int64_t dim) {
+  if (index.numel() == 0) return;  // of any dtype and shape
   check_index_type(c, index);
   auto ndim = [](const Tensor& t) { return std::max<int64_t>(t.dim(), 1); };
   bool fits = ndim(index) == ndim(operand);
-  for (int64_t d = 0; fits && d < operand.dim() && d < index.dim(); ++d)
-    fits = d == dim || index.size(d) <= operand.size(d) || index.numel() == 0;
+  for (int64_t d = 0; fits && d < operand.dim() && d < index.dim(); ++d) fits = d == dim || index.size(d) <= operand.size(d);
   DY_CHECK(fits, "{}: the index does not fit: index is {}, {} is {}; sizes but that of dimension {} are no larger", c.name,
            describe(index), operand_name, describe(operand), dim);
 }

@@ -48,7 +48,11 @@ Between read_mode(const char* who, std::string_view text) {
 
 std::vector<Tap> taps_along(const Tensor& position, int64_t n, Between between, Outside outside, bool align) {
   const Tensor x = align ? mul(add(position, 1.0), double(n - 1) / 2) : div(sub(mul(add(position, 1.0), double(n)), 1.0), 2.0);
-  if (between == Between::nearest) return {tap(round(inside(x, n, outside, align).detach()), {}, n, outside)};
+  if (between == Between::nearest) {
+    const Tensor weight =
+        GradMode::enabled() && position.requires_grad() ? constant_in(ones(x.sizes(), x.dtype(), x.device()), x) : Tensor();
+    return {tap(round(inside(x, n, outside, align).detach()), weight, n, outside)};  // the places' gradient is 0
+  }
   const Tensor at = between == Between::linear ? inside(x, n, outside, align) : x, first = floor(at.detach());
   const Tensor t = sub(at, first), rest = sub(1.0, t);
   if (between == Between::linear) return {tap(first, rest, n, outside), tap(add(first, 1.0), t, n, outside)};
