@@ -130,7 +130,7 @@ TEST(BlankCuts, ScoresMakeTheSameTokens) {
 TEST(BlankCuts, ALongWordIsNoQuadraticOne) {
   const Json model = {{"type", "BPE"},
                       {"vocab", {{"a", 0}, {"b", 1}, {"ab", 2}, {"abab", 3}, {"\u2581", 4}}},
-                      {"merges", {{"a", "b"}, {"ab", "ab"}}},
+                      {"merges", Json::array({Json::array({"a", "b"}), Json::array({"ab", "ab"})})},
                       {"unk_token", "a"}};
   const Tokenizer t = Tokenizer::from_json(Json{{"model", model}}.dump());
   std::string text;
