@@ -11,6 +11,7 @@
 #include "account/peak_kernel.h"
 #include "base/clock.h"
 #include "base/parallel.h"
+#include "corridor/call.h"
 #include "corridor/counters.h"
 #include "device/limit.h"
 #include "dyadic/ops.h"
@@ -73,7 +74,7 @@ Peaks measure_peaks(double seconds) {
   const int pieces = num_threads();
   float sink[3] = {0.5f, 0.25f, 0};
   const double work = pieces * peak_kernel().multiply_add(kRounds, sink);
-  p.flops_f32 = best_rate(work, 0.25 * seconds, [&] {
+  p.flops_f32 = best_rate(work, 0.1 * seconds, [&] {
     parallel_each(pieces, [](int64_t) {
       float own[3] = {0.5f, 0.25f, 0};
       peak_kernel().multiply_add(kRounds, own);
@@ -82,13 +83,26 @@ Peaks measure_peaks(double seconds) {
   Tensor a = ones({n, n}), b = ones({n, n});
   a = a.to(bf16);
   b = b.to(bf16);
-  p.flops_bf16 = best_rate(2.0 * n * n * n, 0.375 * seconds, [&] { matmul(a, b); });
-  constexpr int64_t kBytes = 64 << 20;
+  p.flops_bf16 = best_rate(2.0 * n * n * n, 0.3 * seconds, [&] { matmul(a, b); });
+  constexpr int64_t kSide = 256;
+  const Tensor left = ones({kSide, kSide}, f32), right = ones({kSide, kSide}, f32);
+  p.product_f32 = best_rate(2.0 * kSide * kSide * kSide, 0.25 * seconds, [&] { matmul(left, right); });
+  const Tensor z = full({pieces * (16 << 10)}, 0.5, f32);
+  p.function_f32 = best_rate(double(z.numel()) * op_def(Op::tanh_).pw.flops, 0.1 * seconds, [&] { tanh(z); });
+  constexpr int64_t kBytes = 64 << 20, kPiece = 4 << 20, kCached = 128 << 10;
   Tensor from = zeros({kBytes}, u8), to = zeros({kBytes}, u8);
   char *s = from.data<char>(), *d = to.data<char>();
-  p.bytes_per_s = best_rate(2.0 * kBytes, 0.375 * seconds, [&] {
-    parallel_for(kBytes / 4096, 64,
-                 [&](int64_t x, int64_t y) { std::memcpy(d + x * 4096, s + x * 4096, size_t(y - x) * 4096); });
+  int64_t at = 0;
+  p.bytes_per_s = best_rate(2.0 * kPiece, 0.2 * seconds, [&] {
+    at = (at + kPiece) % kBytes;
+    parallel_for(kPiece / 4096, 64,
+                 [&](int64_t x, int64_t y) { std::memcpy(d + at + x * 4096, s + at + x * 4096, size_t(y - x) * 4096); });
+  });
+  const int64_t copies = std::min<int64_t>(pieces, kBytes / kCached);
+  p.cached_bytes_per_s = best_rate(16.0 * kCached * double(copies), 0.05 * seconds, [&] {
+    parallel_each(copies, [&](int64_t k) {
+      for (int round = 0; round < 8; ++round) std::memcpy(d + k * kCached, s + k * kCached, kCached);
+    });
   });
   return p;
 }

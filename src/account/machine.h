@@ -12,10 +12,15 @@ struct MachineInfo {
 };
 MachineInfo machine_info();
 
-struct Peaks {             // measured with the present number of threads; per second, best of several
-  double flops_f32 = 0;    // multiply-adds on registers: the processor's limit
-  double flops_bf16 = 0;   // a 1024^3 matrix product
-  double bytes_per_s = 0;  // read plus written, of a copy of 64 MiB
+// Measured with the present number of threads; per second, best of several, each but the second so short that others' work on a
+// busy machine comes between them.
+struct Peaks {
+  double flops_f32 = 0;           // multiply-adds on registers: the processor's limit
+  double flops_bf16 = 0;          // a 1024^3 matrix product
+  double bytes_per_s = 0;         // read plus written, of a copy of 64 MiB in pieces of 4
+  double product_f32 = 0;         // FLOPs of a 256^3 matrix product
+  double function_f32 = 0;        // FLOPs, as they are counted, of tanh of 16 Ki elements for each thread
+  double cached_bytes_per_s = 0;  // read plus written, of copies of 128 KiB by each thread, again and again
 };
 Peaks measure_peaks(double seconds = 0.4);  // about so long, and as long again to begin
 // Measured once, by the first to ask: about 0.1 s and 128 MiB, which are given back.
