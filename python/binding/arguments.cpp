@@ -324,8 +324,7 @@ bool ArgumentFrame::read_option(const OpInfo& op, PyObject* name, PyObject* valu
                 Py_TYPE(value)->tp_name);
     generator = nb::inst_ptr<Generator>(value);
   }
-  if (option == Option::memory && value != Py_None)
-    about_memory(nb::str(op.signature->name.c_str()), nb::borrow<nb::str>(name), value);
+  if (option == Option::memory) about_memory(op.signature->name.c_str(), nb::borrow<nb::str>(name).c_str(), value);
   return option != Option::none;
 }
 

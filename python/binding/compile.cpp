@@ -161,13 +161,11 @@ void demand(const Tensor& holds, const Tensor& shown, const nb::callable& messag
   if (holds.is_meta()) return;
   const NoGrad guard;
   const Tensor of[] = {all(holds), shown.detach()};
-  auto check = [](std::span<const Tensor> now, auto text) {
-    DY_CHECK_AS(ValueError, now[0].item_scalar().integer() != 0, "{}{}", text(), now[1].str());
-  };
-  auto text = [&] { return nb::cast<std::string>(message()); };
-  if (!t_step_watcher) return check(of, text);
-  const std::string known = text();
-  ops::demand("a condition", known, of, [=](std::span<const Tensor> now) { check(now, [&] { return known; }); });
+  ops::demand(
+      "a condition", of, [&] { return nb::cast<std::string>(message()); },
+      [](std::span<const Tensor> now, ops::Said text) {
+        DY_CHECK_AS(ValueError, now[0].item_scalar().integer() != 0, "{}{}", text(), now[1].str());
+      });
 }
 
 nb::object call_whole(Recording& r, nb::callable function, nb::tuple args, nb::dict kwargs) {

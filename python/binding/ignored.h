@@ -19,7 +19,7 @@ constexpr Ignored kFormat = {"contiguous and clone", "memory_format", "results a
 constexpr const char* kLayout = "layout";  // of what makes a tensor: strided, or an error
 
 // A memory_format that is not the order of sizes says once that it changes nothing; a layout is strided.
-inline void about_memory(nb::str who, nb::str name, nb::handle value) {
+inline void about_memory(const char* who, const char* name, nb::handle value) {
   if (!value.is_none()) nb::module_::import_("dyadic._ignored").attr("about_memory")(who, name, value);
 }
 

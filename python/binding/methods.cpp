@@ -38,7 +38,7 @@ Tensor convert(const Tensor& t, DType d, std::string_view rounding = "nearest", 
 // place: (dtype or other, non_blocking, copy), (device, dtype, non_blocking, copy).
 Tensor to_anything(const Tensor& t, nb::object target, nb::object dtype, nb::object device, bool non_blocking, bool copy,
                    std::string_view rounding, std::string_view overflow, nb::object memory_format) {
-  about_memory(nb::str("Tensor.to"), nb::str("memory_format"), memory_format);
+  about_memory("Tensor.to", "memory_format", memory_format);
   if (PyBool_Check(dtype.ptr())) {
     copy |= device.ptr() == Py_True;
     dtype = nb::none();
@@ -223,7 +223,7 @@ void add_conversions() {
     method(
         name,
         [d = d, who = std::string("Tensor.") + name](const Tensor& t, nb::handle memory_format) {
-          about_memory(nb::str(who.c_str()), nb::str("memory_format"), memory_format);
+          about_memory(who.c_str(), "memory_format", memory_format);
           return convert(t, d);
         },
         ignored({"Tensor.double, float, half, bfloat16, long, int, short, bool, byte, char, cfloat and cdouble",
@@ -237,7 +237,7 @@ void add_conversions() {
   method(
       "cpu",
       [](const Tensor& t, nb::handle memory_format) {
-        about_memory(nb::str("Tensor.cpu"), nb::str("memory_format"), memory_format);
+        about_memory("Tensor.cpu", "memory_format", memory_format);
         return t.to(cpu);
       },
       ignored({"Tensor.cpu", "memory_format", "results are dense in the order of their sizes", true}) = none);

@@ -51,7 +51,7 @@ nb::object convert_to_all(nb::handle self, nb::args targets, nb::kwargs named) {
     DY_CHECK_AS(TypeError, name == "dtype" || name == "device" || name == kIgnored[0].name || name == kIgnored[1].name,
                 "to: unknown argument {}; it takes dtype and device", name);
   }
-  if (named.contains("memory_format")) about_memory(nb::str("Module.to"), nb::str("memory_format"), named["memory_format"]);
+  if (named.contains("memory_format")) about_memory("Module.to", "memory_format", named["memory_format"]);
   for (nb::handle target : targets) {
     if (PyBool_Check(target.ptr())) continue;  // PyTorch's non_blocking
     const bool like = is_tensor(target.ptr());

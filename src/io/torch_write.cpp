@@ -318,8 +318,8 @@ void write_torch(const std::string& path, const TensorFile& source) {
   std::unordered_map<const Storage*, size_t> numbers;
   for (size_t i = 0; i < all.size(); ++i) {
     const TensorInfo& t = all[i];
-    DY_CHECK_AS(ValueError, t.dtype && *(storage_class(t.dtype) ? storage_class(t.dtype) : " "),
-                "save_torch: tensor {}: PyTorch has no {}; convert it first", quote_name(t.name),
+    const char* type = t.dtype ? storage_class(t.dtype) : "";
+    DY_CHECK_AS(ValueError, !type || *type, "save_torch: tensor {}: PyTorch has no {}; convert it first", quote_name(t.name),
                 t.dtype ? t.dtype.name() : t.stored);
     const size_t first = source.same_as(i);
     shown.push_back(first < i ? shown[first] : make_tensor(t.shape, t.dtype, meta));

@@ -56,11 +56,19 @@ void demand(const char* name, std::string key, std::span<const Tensor> of, Deman
   check(of);
 }
 
-void demand_all(const char* name, const Tensor& condition, const std::string& text) {
+void demand(const char* name, std::span<const Tensor> of, Said text, void (*check)(std::span<const Tensor> of, Said text)) {
+  if (!t_step_watcher) [[likely]]
+    return check(of, text);
+  const std::string known = text();
+  demand(name, known, of, [=](std::span<const Tensor> now) { check(now, [&] { return known; }); });
+}
+
+void demand_all(const char* name, const Tensor& condition, Said text) {
   if (condition.is_meta()) return;
   const NoGrad guard;
   const Tensor holds[] = {all(every_entry(condition))};
-  demand(name, text, holds, [text](std::span<const Tensor> of) { DY_CHECK(of[0].item_scalar().integer() != 0, "{}", text); });
+  demand(name, holds, text,
+         [](std::span<const Tensor> of, Said told) { DY_CHECK(of[0].item_scalar().integer() != 0, "{}", told()); });
 }
 
 }  // namespace dyadic::inline v1::ops

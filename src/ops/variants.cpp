@@ -9,7 +9,6 @@
 #include "dyadic/ops.h"
 #include "ops/demand.h"
 #include "tensor/batched.h"
-#include "tensor/step_watcher.h"
 
 namespace dyadic::inline v1::ops {
 namespace {
@@ -94,16 +93,14 @@ Op whole_division(const Arg* args, Op op) {
   const bool whole =
       b.dtype().is_integer() && !b.dtype().is_blocked() && !b.is_meta() && !is_float(a) && !a.dtype().is_complex();
   if (!whole) return op;
-  static constexpr const char* kZero =
-      "{}: ZeroDivisionError: integers are divided by zero: other is {}; divide floats, or use where";
   const bool number = is_number(args[1]);
-  if (number || !t_step_watcher) {
-    DY_CHECK(!holds_zero(every_entry(b)), kZero, op_name(op), number ? "0" : describe(b));
-    return op;
-  }
   const Tensor divisors[] = {every_entry(b)};
-  demand(op_name(op), "", divisors,
-         [op, shown = describe(b)](std::span<const Tensor> of) { DY_CHECK(!holds_zero(of[0]), kZero, op_name(op), shown); });
+  const auto text = [&] {
+    return fmt::format("{}: ZeroDivisionError: integers are divided by zero: other is {}; divide floats, or use where",
+                       op_name(op), number ? "0" : describe(b));
+  };
+  const auto check = [](std::span<const Tensor> of, Said told) { DY_CHECK(!holds_zero(of[0]), "{}", told()); };
+  number ? check(divisors, text) : demand(op_name(op), divisors, text, check);
   return op;
 }
 

@@ -38,7 +38,7 @@ Tensor compose(Args a) {
   DY_CHECK(to > from, "{}: nothing is left: self is {}, n_fft is {}", who, describe(t), f.size);
   const Tensor weights = narrow(overlap_add(expand(square(window), {1, frames, f.size}), f.hop), 1, from, to - from);
   demand_all(who, gt(amin(abs(weights.detach())), 1e-11),
-             fmt::format("{}: the windows leave gaps: hop_length is {}, n_fft is {}", who, f.hop, f.size));
+             [&] { return fmt::format("{}: the windows leave gaps: hop_length is {}, n_fft is {}", who, f.hop, f.size); });
   Tensor y = div(narrow(overlap_add(mul(x, window), f.hop), 1, from, to - from), weights);
   if (given && y.size(1) < a[arg::length]) y = resized(who, y, 1, a[arg::length]);
   return t.dim() == 2 ? squeeze(y, 0) : y;

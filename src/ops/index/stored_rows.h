@@ -12,7 +12,6 @@ struct StoredRows {
     int64_t element(int64_t i) const;  // of the i-th entry, counted from the last dimension
   };
   Operand self, result;
-  const Format* out = nullptr;
   Dims before, after;                      // of the places, in the result
   int64_t places = 0, size = 0, step = 0;  // size, step: of the indexed dimension, where it is one
 

@@ -21,10 +21,10 @@ Tensor whole_means(const Tensor& squares, int64_t size) {
 Tensor compose(Args a) {
   const Tensor& x = a[arg::input];
   const int64_t size = a[arg::size];
-  if (x.numel() == 0) return x;
-  if (x.dtype() != i64) check_float("local_response_norm", x, "input");
   DY_CHECK(x.dim() >= 3 && size > 0,
            "local_response_norm: it takes [N, C, sizes ...] and a positive size: input is {}, size is {}", describe(x), size);
+  if (x.numel() == 0) return x;
+  if (x.dtype() != i64) check_float("local_response_norm", x, "input");
   const Tensor around = x.dtype() == i64 ? whole_means(square(x), size) : means(square(x), size);
   return div(x, pow(add(mul(around, a[arg::alpha]), a[arg::k]), a[arg::beta]));
 }

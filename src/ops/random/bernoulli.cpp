@@ -8,7 +8,7 @@ Tensor drawn(const Tensor& p) {
   check_float("bernoulli", p, "self");
   const NoGrad guard;
   demand_all("bernoulli", logical_and(ge(p, 0), le(p, 1)),
-             fmt::format("bernoulli: a probability is not within 0 and 1, or NaN: self is {}", describe(p)));
+             [&] { return fmt::format("bernoulli: a probability is not within 0 and 1, or NaN: self is {}", describe(p)); });
   const DType d = plain(p);
   return to(lt(rand(p.sizes(), d == f64 ? f64 : f32, p.device()), p.detach()), d);
 }

@@ -12,9 +12,9 @@ void check_weights(const Tensor& p, int64_t n, bool replacement) {
            "multinomial: num_samples is more than there are categories: {} of {}; or draw with replacement", n, p.size(-1));
   if (p.is_meta() || p.numel() == 0) return;
   demand_all("multinomial", logical_and(isfinite(p), ge(p, Scalar(0))),
-             fmt::format("multinomial: a weight is negative, infinite or NaN: self is {}", describe(p)));
+             [&] { return fmt::format("multinomial: a weight is negative, infinite or NaN: self is {}", describe(p)); });
   demand_all("multinomial", gt(sum(p, {-1}), Scalar(0)),
-             fmt::format("multinomial: the weights of a row are all 0: self is {}", describe(p)));
+             [&] { return fmt::format("multinomial: the weights of a row are all 0: self is {}", describe(p)); });
 }
 
 // Without replacement: the k that come first of exponential clocks with these rates (Efraimidis and Spirakis 2006).

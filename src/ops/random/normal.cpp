@@ -11,7 +11,8 @@ Tensor compose(Args a) {
   DY_CHECK_AS(TypeError, d.is_floating_point(), "normal: only floating-point dtypes: mean is {}, std is {}", describe(mean),
               describe(std));
   const NoGrad guard;
-  demand_all("normal", ge(std, 0), fmt::format("normal: a standard deviation is negative, or NaN: std is {}", describe(std)));
+  demand_all("normal", ge(std, 0),
+             [&] { return fmt::format("normal: a standard deviation is negative, or NaN: std is {}", describe(std)); });
   return add(both[0], mul(both[1], randn(both[0].sizes(), d, mean.device())));
 }
 

@@ -66,14 +66,14 @@ void IndexedSource::check(Call& c, bool fits_flat) {
   const Tensor& source = c[index_add_op::arg::source];
   bool fits = source.dim() == self.dim();
   for (int64_t d = 0; fits && d < self.dim(); ++d) fits = source.size(d) == (d == along ? index.numel() : self.size(d));
-  const bool flat = self.dim() <= 1 && source.dim() <= 1 && source.numel() == index.numel();
-  DY_CHECK_AS(IndexError,
-              !fits_flat || flat || (self.dim() > 0 && self.dim() == source.dim() && source.size(along) == index.numel()),
-              "{}: the sizes do not fit: source is {} for {} places along dimension {} of {}", c.name, describe(source),
-              index.numel(), along, describe(self));
-  DY_CHECK((fits && (self.dim() || index.numel() == 1)) || (fits_flat && flat),
-           "{}: the sizes do not fit: source is {} for {} places along dimension {} of {}", c.name, describe(source),
-           index.numel(), along, describe(self));
+  const bool flat = fits_flat && self.dim() <= 1 && source.dim() <= 1 && source.numel() == index.numel();
+  if (!flat && !(fits && (self.dim() || index.numel() == 1))) {
+    const std::string text = fmt::format("{}: the sizes do not fit: source is {} for {} places along dimension {} of {}",
+                                         c.name, describe(source), index.numel(), along, describe(self));
+    const bool places = self.dim() > 0 && self.dim() == source.dim() && source.size(along) == index.numel();
+    DY_CHECK_AS(IndexError, !fits_flat || places, "{}", text);
+    fail("{}", text);
+  }
   infer_like_first(c);
 }
 void IndexedSource::infer(Call& c) { check(c, false); }
